@@ -1,0 +1,24 @@
+"""All datasets, in pipeline order."""
+
+from __future__ import annotations
+
+from codeanatomy_assets.contracts import ledger, repository, syntax
+from codeanatomy_assets.contracts.table import Layout, Stage, Table
+
+TABLES: tuple[Table, ...] = (*repository.TABLES, *syntax.TABLES, *ledger.TABLES)
+BY_NAME: dict[str, Table] = {table.name: table for table in TABLES}
+
+
+def table(name: str) -> Table:
+    if name not in BY_NAME:
+        raise KeyError(f"no dataset {name}; known: {', '.join(BY_NAME)}")
+    return BY_NAME[name]
+
+
+def of_stage(stage: Stage) -> tuple[Table, ...]:
+    return tuple(table for table in TABLES if table.stage is stage)
+
+
+def state_tables() -> tuple[Table, ...]:
+    """The datasets that parity is about: rows owned by a file."""
+    return tuple(table for table in TABLES if table.layout is Layout.BY_FILE)

@@ -97,17 +97,16 @@ class Table:
         raise KeyError(f"{self.name} has no column {name}; known: {', '.join(self.column_names)}")
 
     def arrow_schema(self) -> pa.Schema:
-        """The logical columns, as rows are made and read."""
+        """The logical columns, as rows are made and read. All nullable: checks guard nulls, and name the row."""
         import pyarrow as pa
 
-        return pa.schema([pa.field(c.name, c.type.arrow(), nullable=c.nullable) for c in self.columns])
+        return pa.schema([pa.field(c.name, c.type.arrow()) for c in self.columns])
 
     def stored_arrow_schema(self) -> pa.Schema:
-        """The columns as the Delta table holds them: all nullable (checks guard nulls), and the bucket."""
+        """The columns as the Delta table holds them: tables keyed by file have the bucket beside."""
         import pyarrow as pa
 
-        fields = [pa.field(c.name, c.type.arrow()) for c in self.columns]
-        return pa.schema([*fields, pa.field(BUCKET, INT.arrow())] if self.bucketed else fields)
+        return self.arrow_schema().append(pa.field(BUCKET, INT.arrow())) if self.bucketed else self.arrow_schema()
 
     def spark_schema(self) -> StructType:
         from pyspark.sql.types import StructType

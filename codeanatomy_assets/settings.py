@@ -1,0 +1,111 @@
+"""Settings: frozen, with defaults that work, and the only place that reads the environment."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from codeanatomy_assets.errors import BadInput
+
+PREFIX = "CODEANATOMY_"
+RESULT_BEARING = {"result_bearing": True}
+SMALLEST_MEMORY_MB = 1024
+LARGEST_MEMORY_MB = 4096
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0))
+
+
+def _driver_memory() -> str:
+    """An eighth of the machine's memory, within limits."""
+    total_mb = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 1_048_576
+    return f"{min(LARGEST_MEMORY_MB, max(SMALLEST_MEMORY_MB, total_mb // 8))}m"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """One state's settings. A result-bearing one is part of the fingerprints: changing it rebuilds."""
+
+    repo: Path = Path(".")
+    state: Path = Path(".codeanatomy")
+    worktree: bool = False
+    repo_id: str = field(default="repository", metadata=RESULT_BEARING)
+    max_file_bytes: int = field(default=5_000_000, metadata=RESULT_BEARING)
+    tables_uri: str = ""
+    storage_options: Mapping[str, str] = field(default_factory=dict)
+    spark_master: str = ""
+    spark_conf: Mapping[str, str] = field(default_factory=dict)
+    driver_memory: str = field(default_factory=_driver_memory)
+    cores: int = field(default_factory=_cores)
+    light_write_rows: int = 50_000
+    lock_wait_seconds: float = 0.0
+
+    @property
+    def master(self) -> str:
+        return self.spark_master or f"local[{self.cores}]"
+
+    @property
+    def tables_root(self) -> str:
+        return self.tables_uri.rstrip("/") or str(self.state / "tables")
+
+    def result_fingerprint(self) -> str:
+        """Moves when a setting that can change a row does; operational settings leave it alone."""
+        bearing = {f.name: getattr(self, f.name) for f in fields(self) if f.metadata.get("result_bearing")}
+        return hashlib.sha256(json.dumps(bearing, sort_keys=True).encode()).hexdigest()
+
+
+def from_environment(**overrides: Any) -> Settings:
+    """Defaults, then `CODEANATOMY_*` variables, then what the caller says; paths made absolute."""
+    told: dict[str, Any] = {}
+    for setting in fields(Settings):
+        text = os.environ.get(PREFIX + setting.name.upper())
+        if text is not None:
+            told[setting.name] = _parsed(setting.name, str(setting.type), text)
+    told.update({name: value for name, value in overrides.items() if value is not None})
+    settings = Settings(**told)
+    return Settings(**{**_as_dict(settings), "repo": _absolute(settings.repo), "state": _absolute(settings.state)})
+
+
+def to_environment(settings: Settings) -> dict[str, str]:
+    """The settings as variables for a child process, beside what this one has."""
+    told = {PREFIX + name.upper(): _rendered(value) for name, value in _as_dict(settings).items()}
+    return {**os.environ, **told}
+
+
+def color_wanted() -> bool:
+    """Whether the user's terminal asked for plain text (NO_COLOR)."""
+    return "NO_COLOR" not in os.environ
+
+
+def _as_dict(settings: Settings) -> dict[str, Any]:
+    return {f.name: getattr(settings, f.name) for f in fields(settings)}
+
+
+def _absolute(path: Path) -> Path:
+    return Path(os.path.abspath(path))
+
+
+def _parsed(name: str, type_name: str, text: str) -> Any:
+    try:
+        if type_name == "bool":
+            return {"true": True, "1": True, "false": False, "0": False}[text.lower()]
+        if type_name in ("int", "float"):
+            return int(text) if type_name == "int" else float(text)
+        if type_name.startswith("Mapping"):
+            return {str(key): str(value) for key, value in json.loads(text).items()}
+    except (ValueError, KeyError, AttributeError) as error:
+        wanted = "a JSON object" if type_name.startswith("Mapping") else type_name
+        raise BadInput(f"{PREFIX}{name.upper()}={text!r} is not {wanted}: correct or unset it") from error
+    return Path(text) if type_name == "Path" else text
+
+
+def _rendered(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return json.dumps(dict(value))
+    return str(value).lower() if isinstance(value, bool) else str(value)

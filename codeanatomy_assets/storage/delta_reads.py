@@ -1,0 +1,149 @@
+"""Reading tables at a stated version: through Spark for bulk, through delta-rs without a JVM for little."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from deltalake import DeltaTable, QueryBuilder
+
+from codeanatomy_assets.contracts.table import Table
+from codeanatomy_assets.storage.table_state import TableRef, TableState, owner_predicate
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+MOST_OWNERS_IN_PREDICATE = 500
+GONE = ("delete", "update_preimage")
+FEED_COLUMNS = ("_change_type", "_commit_version", "_commit_timestamp")
+
+
+def open_table(ref: TableRef, storage_options: Mapping[str, str] | None = None) -> DeltaTable:
+    return DeltaTable(ref.path, version=ref.version, storage_options=dict(storage_options or {}))
+
+
+def latest_version(path: str, storage_options: Mapping[str, str] | None = None) -> int | None:
+    """The newest version, for recovery alone; None when there is no table."""
+    options = dict(storage_options or {})
+    if not DeltaTable.is_deltatable(path, options):
+        return None
+    return DeltaTable(path, storage_options=options).version()
+
+
+def read(spark: SparkSession, state: TableState, table: Table, owners: Iterable[str] | None = None) -> DataFrame:
+    """A dataset's rows as the state has them; with owners, only their slices, pruned by bucket."""
+    ref = state.ref(table)
+    rows = spark.read.format("delta").option("versionAsOf", ref.version).load(ref.path)
+    if owners is not None:
+        rows = scoped(rows, table, state.buckets, owners)
+    return _of_dataset(rows, table).select(*table.column_names)
+
+
+def scoped(rows: DataFrame, table: Table, buckets: int, owners: Iterable[str]) -> DataFrame:
+    """Only these owners' rows: a predicate for few, a pruning predicate and a broadcast semi-join for many."""
+    from pyspark.sql import functions as F
+
+    listed = sorted(set(owners))
+    if not listed:
+        return rows.where("false")
+    if len(listed) <= MOST_OWNERS_IN_PREDICATE:
+        return rows.where(owner_predicate(listed, table, buckets))
+    column = table.owner_column
+    wanted = rows.sparkSession.createDataFrame(pa.table({column: listed}))
+    return rows.join(F.broadcast(wanted), column, "left_semi")
+
+
+def read_light(
+    state: TableState,
+    table: Table,
+    owners: Iterable[str] | None = None,
+    storage_options: Mapping[str, str] | None = None,
+) -> pa.Table:
+    """The same rows as Arrow, without a JVM. For what fits in memory: a slice, the ledger, a small dataset."""
+    listed = None if owners is None else sorted(set(owners))
+    if listed is not None and not listed:
+        return table.arrow_schema().empty_table()
+    condition = [] if listed is None else [owner_predicate(listed, table, state.buckets)]
+    if table.stored_in:
+        condition.append(f"rule = '{table.name}'")
+    where = f" WHERE {' AND '.join(condition)}" if condition else ""
+    columns = ", ".join(f'"{name}"' for name in table.column_names)
+    found = query(open_table(state.ref(table), storage_options), f"SELECT {columns} FROM t{where}")
+    return found.cast(table.arrow_schema())
+
+
+def query(delta_table: DeltaTable, sql: str) -> pa.Table:
+    """SQL over one table, named t, by delta-rs (which honours deletion vectors on this way only)."""
+    return pa.table(QueryBuilder().register("t", delta_table).execute(sql).read_all())
+
+
+def count_rows(state: TableState, table: Table, storage_options: Mapping[str, str] | None = None) -> int:
+    where = f" WHERE rule = '{table.name}'" if table.stored_in else ""
+    counted = query(open_table(state.ref(table), storage_options), f"SELECT count(*) AS n FROM t{where}")
+    return int(counted.column("n")[0].as_py())
+
+
+def changes(spark: SparkSession, table: Table, old: TableState, new: TableState) -> DataFrame:
+    """What turned the old state's rows into the new one's: each row with `delta`, +n or -n, netted.
+
+    Taken from the Change Data Feed while both states are versions of one table; a table that moved to
+    another path is compared with itself AS OF then. Netting leaves out what a restore undid and what a
+    write deleted and inserted alike.
+    """
+    from pyspark.sql import functions as F
+
+    before, after = old.ref(table), new.ref(table)
+    if before.path != after.path:
+        gone = read(spark, old, table).withColumn("delta", F.lit(-1))
+        signed = gone.unionByName(read(spark, new, table).withColumn("delta", F.lit(1)))
+    elif before.version == after.version:
+        return read(spark, new, table, ()).withColumn("delta", F.lit(0).cast("long"))
+    else:
+        feed = (
+            spark.read.format("delta")
+            .option("readChangeFeed", "true")
+            .option("startingVersion", before.version + 1)
+            .option("endingVersion", after.version)
+            .load(after.path)
+        )
+        signed = _of_dataset(feed, table).withColumn(
+            "delta", F.when(F.col("_change_type").isin(*GONE), F.lit(-1)).otherwise(F.lit(1))
+        )
+    netted = signed.groupBy(*table.column_names).agg(F.sum("delta").alias("delta"))
+    return netted.where("delta <> 0")
+
+
+def changes_light(
+    table: Table, old: TableState, new: TableState, storage_options: Mapping[str, str] | None = None
+) -> list[tuple[dict[str, Any], int]]:
+    """The same netted changes without a JVM, for feeds that fit in memory."""
+    before, after = old.ref(table), new.ref(table)
+    if before == after:
+        return []
+    if before.path != after.path:
+        signed = [(row, -1) for row in read_light(old, table, None, storage_options).to_pylist()]
+        signed += [(row, 1) for row in read_light(new, table, None, storage_options).to_pylist()]
+    else:
+        feed = open_table(after, storage_options).load_cdf(
+            starting_version=before.version + 1, ending_version=after.version
+        )
+        rows = [row for row in pa.table(feed.read_all()).to_pylist() if not table.stored_in or row["rule"] == table.name]
+        signed = [(row, -1 if row["_change_type"] in GONE else 1) for row in rows]
+    return _netted(table, signed)
+
+
+def _netted(table: Table, signed: list[tuple[dict[str, Any], int]]) -> list[tuple[dict[str, Any], int]]:
+    totals: Counter[str] = Counter()
+    rows: dict[str, dict[str, Any]] = {}
+    for row, sign in signed:
+        logical = {name: row[name] for name in table.column_names}
+        identity = repr(list(logical.values()))
+        totals[identity] += sign
+        rows[identity] = logical
+    return [(rows[identity], total) for identity, total in totals.items() if total]
+
+
+def _of_dataset(rows: DataFrame, table: Table) -> DataFrame:
+    return rows.where(f"rule = '{table.name}'") if table.stored_in else rows

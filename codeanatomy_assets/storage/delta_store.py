@@ -1,0 +1,337 @@
+"""Writing tables: `replace_files`, the one primitive that swaps slices in one atomic commit.
+
+Spark's writer commits bulk, delta-rs commits a small delta from Arrow at a fraction of the cost; the
+same tests hold for both. Slices whose content did not change are not written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from deltalake import CommitProperties, DeltaTable, PostCommitHookProperties, Transaction, write_deltalake
+
+from codeanatomy_assets.contracts.table import BUCKET, Table
+from codeanatomy_assets.storage import delta_reads
+from codeanatomy_assets.storage.table_state import (
+    TableRef,
+    TableState,
+    bucket_of,
+    bucket_sql,
+    owner_predicate,
+    table_path,
+)
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+ATTEMPT_KEY = "userMetadata"
+
+
+class WriteRefused(ValueError):
+    """A write that would touch rows it has no business with."""
+
+
+@dataclass(frozen=True)
+class Scope:
+    """Whose slices a write replaces: named owners, or everything, said out loud."""
+
+    owners: frozenset[str] | None
+
+    @staticmethod
+    def of(owners: Iterable[str]) -> Scope:
+        return Scope(frozenset(owners))
+
+    @staticmethod
+    def everything() -> Scope:
+        return Scope(None)
+
+    @property
+    def is_everything(self) -> bool:
+        return self.owners is None
+
+    def listed(self) -> frozenset[str]:
+        if self.owners is None:
+            raise WriteRefused("everything is not a list of owners")
+        return self.owners
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One try at building one commit. Its number is new for every run and marks every commit it makes."""
+
+    number: int
+    commit: str
+
+    @property
+    def mark(self) -> str:
+        return f"attempt-{self.number}"
+
+
+@dataclass(frozen=True)
+class WriteLimits:
+    """Up to here a delta goes the light way, from Arrow in memory; past it, through Spark's writer."""
+
+    rows: int = 50_000
+    bytes: int = 64_000_000
+    owners: int = 400
+
+
+@dataclass(frozen=True)
+class Written:
+    """What a write did. `owners` are those whose slices differ; empty when nothing was written."""
+
+    ref: TableRef
+    owners: frozenset[str]
+    rows: int
+    way: str
+
+
+class DeltaStore:
+    """The tables of one state folder or storage URI, written through either engine."""
+
+    def __init__(
+        self,
+        root: str,
+        spark: Callable[[], SparkSession],
+        storage_options: Mapping[str, str] | None = None,
+        limits: WriteLimits | None = None,
+    ) -> None:
+        self.root = root
+        self.spark = spark
+        self.options = dict(storage_options or {})
+        self.limits = limits or WriteLimits()
+
+    def create_missing(self, tables: Iterable[Table], buckets: int) -> TableState:
+        """Every table at its path for this bucket count, created empty at version 0 where there is none."""
+        refs: dict[str, TableRef] = {}
+        for table in tables:
+            path = table_path(self.root, table, buckets)
+            version = delta_reads.latest_version(path, self.options)
+            if version is None:
+                self._create(table, path)
+                version = 0
+            refs[table.storage_name] = TableRef(table.storage_name, path, version)
+        return TableState(refs, buckets)
+
+    def _create(self, table: Table, path: str) -> None:
+        DeltaTable.create(
+            path,
+            schema=table.stored_arrow_schema(),
+            partition_by=[BUCKET] if table.bucketed else None,
+            configuration={**table.delta_properties()},
+            storage_options=self.options,
+        )
+
+    def replace_files(
+        self,
+        state: TableState,
+        table: Table,
+        rows: DataFrame | pa.Table,
+        scope: Scope,
+        attempt: Attempt,
+        part: str = "",
+    ) -> Written:
+        """Swap the slices in scope for these rows, in one commit, or in none if nothing differs.
+
+        `part` tells several writes of one attempt to one table apart: a write is replayed as a no-op.
+        """
+        ref = state.ref(table)
+        if scope.owners is not None and not scope.owners:
+            return Written(ref, frozenset(), 0, "none")
+        transaction = Transaction(_application(table, part), attempt.number)
+        if self._already_written(ref, transaction):
+            return self._replayed(ref, scope)
+        if not isinstance(rows, pa.Table):
+            rows = self._small_enough(rows, scope)
+        if isinstance(rows, pa.Table):
+            return self._replace_light(state, table, rows, scope, attempt, transaction)
+        return self._replace_spark(state, table, rows, scope, attempt, transaction)
+
+    def restore(self, ref: TableRef, attempt: Attempt) -> TableRef:
+        """Bring a table back to a version, which makes a new one with the same rows."""
+        table = DeltaTable(ref.path, storage_options=self.options)
+        table.restore(ref.version, commit_properties=_marked(attempt))
+        return ref.at(table.version())
+
+    def marks_since(self, ref: TableRef) -> list[str | None]:
+        """The attempts' marks of all commits after this version, newest first."""
+        table = DeltaTable(ref.path, storage_options=self.options)
+        newer = table.version() - ref.version
+        return [entry.get(ATTEMPT_KEY) for entry in table.history(newer)] if newer > 0 else []
+
+    def _small_enough(self, rows: DataFrame, scope: Scope) -> DataFrame | pa.Table:
+        """The rows in memory if they are few: computed by Spark either way."""
+        if scope.owners is None or len(scope.owners) > self.limits.owners:
+            return rows
+        fetched = rows.limit(self.limits.rows + 1).toArrow()
+        return fetched if fetched.num_rows <= self.limits.rows and fetched.nbytes <= self.limits.bytes else rows
+
+    def _replace_light(
+        self,
+        state: TableState,
+        table: Table,
+        rows: pa.Table,
+        scope: Scope,
+        attempt: Attempt,
+        transaction: Transaction,
+    ) -> Written:
+        ref = state.ref(table)
+        new = rows.select(list(table.column_names)).cast(table.arrow_schema())
+        present = delta_reads.read_light(state, table, scope.owners, self.options)
+        differing = _differing_owners(table, present, new)
+        _refuse_outside(table, differing, scope)
+        if not differing:
+            return Written(ref, frozenset(), 0, "none")
+        kept = new.filter(pc.is_in(new.column(table.owner_column), pa.array(sorted(differing), pa.string())))
+        write_deltalake(
+            delta_reads.open_table(ref, self.options),
+            _with_bucket(table, kept, state.buckets),
+            mode="overwrite",
+            predicate=_write_predicate(table, state.buckets, differing),
+            commit_properties=_marked(attempt, transaction),
+            post_commithook_properties=PostCommitHookProperties(cleanup_expired_logs=False),
+        )
+        return Written(self._latest(ref), frozenset(differing), kept.num_rows, "light")
+
+    def _replace_spark(
+        self,
+        state: TableState,
+        table: Table,
+        rows: DataFrame,
+        scope: Scope,
+        attempt: Attempt,
+        transaction: Transaction,
+    ) -> Written:
+        ref = state.ref(table)
+        rows = _typed(table, rows)
+        if scope.is_everything and delta_reads.count_rows(state, table, self.options) == 0:
+            self._save_spark(table, rows, state, None, attempt, transaction)
+            written = state.advanced(self._latest(ref))
+            return Written(written.ref(table), self._owners(written, table), self._count(written, table), "spark")
+        present = delta_reads.read(self.spark(), state, table, scope.owners)
+        slices = _compared_slices(table, present, rows)
+        differing = {owner: count for owner, count, differs in slices if differs}
+        _refuse_outside(table, differing, scope)
+        if not differing:
+            return Written(ref, frozenset(), 0, "none")
+        whole = scope.is_everything and len(differing) == len(slices)
+        self._save_spark(table, rows, state, None if whole else frozenset(differing), attempt, transaction)
+        return Written(self._latest(ref), frozenset(differing), sum(differing.values()), "spark")
+
+    def _save_spark(
+        self,
+        table: Table,
+        rows: DataFrame,
+        state: TableState,
+        owners: frozenset[str] | None,
+        attempt: Attempt,
+        transaction: Transaction,
+    ) -> None:
+        """One commit of Spark's writer. Only a whole replacement goes without a predicate."""
+        if table.bucketed:
+            rows = rows.selectExpr("*", f"{bucket_sql(state.buckets)} AS {BUCKET}").repartition(BUCKET)
+            rows = rows.sortWithinPartitions(BUCKET, table.owner_column)
+        writer = rows.write.format("delta").mode("overwrite")
+        if owners is not None or table.stored_in:
+            predicate = _write_predicate(table, state.buckets, owners)
+            rows = delta_reads.scoped(rows, table, state.buckets, owners) if owners is not None else rows
+            writer = rows.write.format("delta").mode("overwrite").option("replaceWhere", predicate)
+        writer = writer.option(ATTEMPT_KEY, attempt.mark)
+        writer.option("txnAppId", transaction.app_id).option("txnVersion", transaction.version).save(state.ref(table).path)
+
+    def _owners(self, state: TableState, table: Table) -> frozenset[str]:
+        where = f" WHERE rule = '{table.name}'" if table.stored_in else ""
+        found = delta_reads.query(
+            delta_reads.open_table(state.ref(table), self.options), f"SELECT DISTINCT {table.owner_column} FROM t{where}"
+        )
+        return frozenset(found.column(0).to_pylist())
+
+    def _count(self, state: TableState, table: Table) -> int:
+        return delta_reads.count_rows(state, table, self.options)
+
+    def _latest(self, ref: TableRef) -> TableRef:
+        """Where our own commit just took the table: the lock is ours, so nobody else moved it."""
+        return ref.at(DeltaTable(ref.path, storage_options=self.options).version())
+
+    def _already_written(self, ref: TableRef, transaction: Transaction) -> bool:
+        last = DeltaTable(ref.path, storage_options=self.options).transaction_version(transaction.app_id)
+        return last is not None and last >= transaction.version
+
+    def _replayed(self, ref: TableRef, scope: Scope) -> Written:
+        return Written(self._latest(ref), scope.owners or frozenset(), 0, "replayed")
+
+
+def _application(table: Table, part: str) -> str:
+    return f"codeanatomy/{table.name}/{part}" if part else f"codeanatomy/{table.name}"
+
+
+def _marked(attempt: Attempt, transaction: Transaction | None = None) -> CommitProperties:
+    """No retries: a commit that finds another one before it was made by someone who has no lock."""
+    return CommitProperties(
+        custom_metadata={ATTEMPT_KEY: attempt.mark},
+        max_commit_retries=0,
+        app_transactions=[transaction] if transaction else None,
+    )
+
+
+def _refuse_outside(table: Table, owners: Iterable[str], scope: Scope) -> None:
+    outside = set() if scope.owners is None else set(owners) - scope.owners
+    if outside:
+        raise WriteRefused(f"{table.name}: rows of {len(outside)} owners outside the scope, e.g. {min(outside)}")
+
+
+def _write_predicate(table: Table, buckets: int, owners: Iterable[str] | None) -> str:
+    conditions = [] if owners is None else [owner_predicate(owners, table, buckets)]
+    if table.stored_in:
+        conditions.append(f"rule = '{table.name}'")
+    return " AND ".join(conditions)
+
+
+def _with_bucket(table: Table, rows: pa.Table, buckets: int) -> pa.Table:
+    if not table.bucketed:
+        return rows
+    numbers = [bucket_of(owner, buckets) for owner in rows.column(table.owner_column).to_pylist()]
+    return rows.append_column(BUCKET, pa.array(numbers, pa.int32()))
+
+
+def _differing_owners(table: Table, old: pa.Table, new: pa.Table) -> set[str]:
+    """Owners whose rows, as a bag, are not the same on both sides."""
+    before, after = _rows_by_owner(table, old), _rows_by_owner(table, new)
+    return {owner for owner in before.keys() | after.keys() if before.get(owner) != after.get(owner)}
+
+
+def _rows_by_owner(table: Table, rows: pa.Table) -> dict[str, list[str]]:
+    position = table.column_names.index(table.owner_column)
+    slices: dict[str, list[str]] = {}
+    for values in zip(*(column.to_pylist() for column in rows.columns), strict=True):
+        slices.setdefault(values[position], []).append(repr(values))
+    for texts in slices.values():
+        texts.sort()
+    return slices
+
+
+def _typed(table: Table, rows: DataFrame) -> DataFrame:
+    from pyspark.sql import functions as F
+
+    return rows.select(*(F.col(c.name).cast(c.type.ddl).alias(c.name) for c in table.columns))
+
+
+def _compared_slices(table: Table, old: DataFrame, new: DataFrame) -> list[tuple[str, int, bool]]:
+    """Every owner with its number of new rows, and whether its slice differs: one small row an owner."""
+    digests = _slice_digests(table, new, "new").join(_slice_digests(table, old, "old"), table.owner_column, "full")
+    compared = digests.selectExpr(table.owner_column, "coalesce(new_rows, 0L)", "NOT (new_digest <=> old_digest)")
+    return [(row[0], row[1], row[2]) for row in compared.toLocalIterator()]
+
+
+def _slice_digests(table: Table, rows: DataFrame, side: str) -> DataFrame:
+    """One digest an owner over its rows as a bag; exact, whatever the order."""
+    from pyspark.sql import functions as F
+
+    whole_row = F.to_json(F.struct(*table.column_names), {"ignoreNullFields": "false"})
+    digested = rows.select(table.owner_column, F.sha2(whole_row, 256).alias("digest"))
+    bag = F.sha2(F.concat_ws("", F.sort_array(F.collect_list("digest"))), 256)
+    return digested.groupBy(table.owner_column).agg(F.count("*").alias(f"{side}_rows"), bag.alias(f"{side}_digest"))

@@ -43,7 +43,7 @@ class Settings:
     spark_conf: Mapping[str, str] = field(default_factory=dict)
     driver_memory: str = field(default_factory=_driver_memory)
     cores: int = field(default_factory=_cores)
-    light_write_rows: int = 50_000
+    light_write_rows: int = 200_000
     lock_wait_seconds: float = 0.0
 
     @property

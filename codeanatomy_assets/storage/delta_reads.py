@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -66,12 +66,22 @@ def read_light(
     if listed is not None and not listed:
         return table.arrow_schema().empty_table()
     condition = [] if listed is None else [owner_predicate(listed, table, state.buckets)]
+    return query(open_table(state.ref(table), storage_options), _selection(table, condition)).cast(table.arrow_schema())
+
+
+def stream(state: TableState, table: Table, storage_options: Mapping[str, str] | None = None) -> Iterator[pa.RecordBatch]:
+    """A whole dataset without a JVM, batch by batch, never held whole."""
+    opened = open_table(state.ref(table), storage_options)
+    reader = QueryBuilder().register("t", opened).execute(_selection(table, []))
+    yield from pa.RecordBatchReader.from_stream(reader)
+
+
+def _selection(table: Table, conditions: list[str]) -> str:
     if table.stored_in:
-        condition.append(f"rule = '{table.name}'")
-    where = f" WHERE {' AND '.join(condition)}" if condition else ""
+        conditions = [*conditions, f"rule = '{table.name}'"]
+    where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
     columns = ", ".join(f'"{name}"' for name in table.column_names)
-    found = query(open_table(state.ref(table), storage_options), f"SELECT {columns} FROM t{where}")
-    return found.cast(table.arrow_schema())
+    return f"SELECT {columns} FROM t{where}"
 
 
 def query(delta_table: DeltaTable, sql: str) -> pa.Table:

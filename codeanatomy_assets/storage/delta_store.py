@@ -37,26 +37,26 @@ class WriteRefused(ValueError):
 
 @dataclass(frozen=True)
 class Scope:
-    """Whose slices a write replaces: named owners, or everything, said out loud."""
+    """Whose slices a write replaces: named owners, or everything, said out loud.
+
+    `size` is how many owners that is about: it decides nothing but which way the rows go.
+    """
 
     owners: frozenset[str] | None
+    size: int
 
     @staticmethod
     def of(owners: Iterable[str]) -> Scope:
-        return Scope(frozenset(owners))
+        listed = frozenset(owners)
+        return Scope(listed, len(listed))
 
     @staticmethod
-    def everything() -> Scope:
-        return Scope(None)
+    def everything(size: int) -> Scope:
+        return Scope(None, size)
 
     @property
     def is_everything(self) -> bool:
         return self.owners is None
-
-    def listed(self) -> frozenset[str]:
-        if self.owners is None:
-            raise WriteRefused("everything is not a list of owners")
-        return self.owners
 
 
 @dataclass(frozen=True)
@@ -75,8 +75,8 @@ class Attempt:
 class WriteLimits:
     """Up to here a delta goes the light way, from Arrow in memory; past it, through Spark's writer."""
 
-    rows: int = 50_000
-    bytes: int = 64_000_000
+    rows: int = 200_000
+    bytes: int = 128_000_000
     owners: int = 400
 
 
@@ -165,7 +165,7 @@ class DeltaStore:
 
     def _small_enough(self, rows: DataFrame, scope: Scope) -> DataFrame | pa.Table:
         """The rows in memory if they are few: computed by Spark either way."""
-        if scope.owners is None or len(scope.owners) > self.limits.owners:
+        if scope.size > self.limits.owners:
             return rows
         fetched = rows.limit(self.limits.rows + 1).toArrow()
         return fetched if fetched.num_rows <= self.limits.rows and fetched.nbytes <= self.limits.bytes else rows
@@ -300,6 +300,8 @@ def _with_bucket(table: Table, rows: pa.Table, buckets: int) -> pa.Table:
 
 def _differing_owners(table: Table, old: pa.Table, new: pa.Table) -> set[str]:
     """Owners whose rows, as a bag, are not the same on both sides."""
+    if old.num_rows == 0:
+        return set(pc.unique(new.column(table.owner_column)).to_pylist())
     before, after = _rows_by_owner(table, old), _rows_by_owner(table, new)
     return {owner for owner in before.keys() | after.keys() if before.get(owner) != after.get(owner)}
 

@@ -12,7 +12,8 @@ import json
 import os
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -65,6 +66,26 @@ class StateLock:
             os.ftruncate(self.descriptor, 0)
             fcntl.flock(self.descriptor, fcntl.LOCK_UN)
             self.held = False
+
+    @contextmanager
+    def holding(self, purpose: str, wait_seconds: float = 0.0) -> Iterator[None]:
+        self.acquire(purpose, wait_seconds)
+        try:
+            yield
+        finally:
+            self.release()
+
+    def is_taken(self) -> bool:
+        """Whether somebody holds the lock now; looks without leaving a trace."""
+        if self.held:
+            return True
+        if not self.path.exists():
+            return False
+        descriptor = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            return not _try_lock(descriptor)
+        finally:
+            os.close(descriptor)
 
     def holder(self) -> str:
         """Who holds the lock, in words."""

@@ -12,6 +12,8 @@ from codeanatomy_assets.errors import BadInput
 
 FORMAT = 1
 MARKER = "codeanatomy-state.json"
+# Dagster's storage and the lock may come before the first run claims the folder.
+OURS_BEFORE_CLAIM = ("lock", "dagster", "spark.log")
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,7 @@ class StateFolder:
         if told is None:
             if self.root.exists() and not self.root.is_dir():
                 raise BadInput(f"{self.root} is not a folder: name another --state")
-            if self.root.is_dir() and any(entry.name != "lock" for entry in self.root.iterdir()):
+            if self.root.is_dir() and any(entry.name not in OURS_BEFORE_CLAIM for entry in self.root.iterdir()):
                 raise BadInput(f"{self.root} is not empty and no CodeAnatomy state: name another --state")
             return
         if told["repository"] != repository and not same_history(told["repository"]):

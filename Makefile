@@ -1,0 +1,36 @@
+# The project's commands. Each that needs the environment sets it up first; a second call repeats no set-up.
+.DEFAULT_GOAL := help
+.PHONY: help setup run test test-slow lint format docs clean
+
+REPO ?= .
+
+help: ## list the commands
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
+
+setup: ## create .venv with everything pinned: Python packages, Java, Node, Delta jars, scip-python, test corpora
+	@.ci/setup
+
+run: setup ## build the graph of the repository in this folder, or of REPO=path
+	@.venv/bin/codeanatomy build "$(REPO)"
+
+test: setup ## all quick tests, linter and type checker among them
+	@.venv/bin/python -m pytest -m "not slow"
+
+test-slow: setup ## the tests that take minutes: killed processes, long builds
+	@.venv/bin/python -m pytest -m slow
+
+lint: setup ## linter, formatter's check and type checker alone
+	@.venv/bin/ruff check .
+	@.venv/bin/ruff format --check .
+	@.venv/bin/mypy
+
+format: setup ## let ruff rewrite what it can
+	@.venv/bin/ruff check --fix .
+	@.venv/bin/ruff format .
+
+docs: setup ## regenerate docs/datasets.md from the contracts
+	@.venv/bin/python -m codeanatomy_assets.contracts.datasets_doc
+
+clean: ## remove .venv and the tools' caches; built graphs (.codeanatomy) stay
+	rm -rf .venv *.egg-info .pytest_cache .ruff_cache .mypy_cache spark-warehouse
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

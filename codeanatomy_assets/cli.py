@@ -1,0 +1,115 @@
+"""The codeanatomy command: a thin front of the project's jobs and of reads that need no JVM."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from codeanatomy_assets import __version__
+from codeanatomy_assets.errors import CodeAnatomyError
+from codeanatomy_assets.settings import Settings, from_environment
+
+DEFAULT_PORT = 3000
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command. 0 is done, 2 bad usage or bad input, 1 a failure."""
+    told = _parser().parse_args(arguments)
+    try:
+        code: int = told.command(told)
+    except CodeAnatomyError as error:
+        print(f"codeanatomy: {error}", file=sys.stderr)
+        return error.exit_code
+    except BrokenPipeError:
+        return 0
+    except KeyboardInterrupt:
+        print("codeanatomy: interrupted; the last built commit is as it was", file=sys.stderr)
+        return 1
+    return code
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="codeanatomy", description="A code property graph, kept current commit by commit.")
+    parser.add_argument("--version", action="version", version=__version__)
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    state = argparse.ArgumentParser(add_help=False)
+    state.add_argument("--state", type=Path, metavar="DIR", help="state folder (default: .codeanatomy)")
+    _add_build(commands.add_parser("build", parents=[state], help="build a repository's graph, or bring it up to date"))
+    _add_status(commands.add_parser("status", parents=[state], help="what is built"))
+    _add_export(commands.add_parser("export", parents=[state], help="write datasets as Parquet files"))
+    _add_ui(commands.add_parser("ui", parents=[state], help="serve the Dagster UI on loopback"))
+    return parser
+
+
+def _add_build(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("repo", type=Path, metavar="REPO", help="a git repository, or with --worktree any folder")
+    parser.add_argument("--commit", metavar="REV", help="revision to build (default: HEAD)")
+    parser.add_argument("--full", action="store_true", help="rebuild everything, whatever changed")
+    parser.add_argument("--worktree", action="store_true", default=None, help="build the folder's files as they are now")
+    parser.add_argument("--wait", type=float, metavar="SECONDS", help="how long to wait for another run (default: not)")
+    parser.add_argument("--json", action="store_true", help="print one JSON object on stdout")
+    parser.set_defaults(command=_build)
+
+
+def _add_status(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="print one JSON object on stdout")
+    parser.set_defaults(command=_status)
+
+
+def _add_export(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("out", type=Path, metavar="OUT", help="folder to write to: one Parquet file per dataset")
+    parser.add_argument("--commit", metavar="REV", help="a built commit (default: the last)")
+    parser.add_argument("--dataset", metavar="NAME", action="append", help="only this dataset; may be given again")
+    parser.set_defaults(command=_export)
+
+
+def _add_ui(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--port", type=int, default=DEFAULT_PORT, help=f"port on 127.0.0.1 (default: {DEFAULT_PORT})")
+    parser.set_defaults(command=_ui)
+
+
+def _build(told: argparse.Namespace) -> int:
+    from codeanatomy_assets.orchestration.build import build
+    from codeanatomy_assets.orchestration.progress import Terminal
+    from codeanatomy_assets.orchestration.summary import as_text
+
+    settings = from_environment(
+        repo=told.repo, state=told.state, worktree=told.worktree, lock_wait_seconds=told.wait
+    )
+    built = build(settings, Terminal(), told.commit, told.full)
+    print(json.dumps(built) if told.json else as_text(built, _state_option(told)))
+    return 0
+
+
+def _status(told: argparse.Namespace) -> int:
+    from codeanatomy_assets.orchestration.summary import status, status_as_text
+
+    found = status(_settings(told))
+    print(json.dumps(found) if told.json else status_as_text(found))
+    return 0
+
+
+def _export(told: argparse.Namespace) -> int:
+    from codeanatomy_assets.orchestration.export import export
+
+    for line in export(_settings(told), told.out, told.commit, told.dataset):
+        print(line, file=sys.stderr)
+    return 0
+
+
+def _ui(told: argparse.Namespace) -> int:
+    from codeanatomy_assets.orchestration.build import serve_ui
+
+    return serve_ui(_settings(told), told.port)
+
+
+def _settings(told: argparse.Namespace) -> Settings:
+    return from_environment(state=told.state)
+
+
+def _state_option(told: argparse.Namespace) -> str:
+    return f" --state {told.state}" if told.state else ""
+

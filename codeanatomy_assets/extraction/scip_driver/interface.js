@@ -1,0 +1,208 @@
+'use strict';
+// What a file offers to others, name by name: its module-level names and the members of every class in it,
+// nested and local ones included, each with a fingerprint of its declarations and type.
+
+const crypto = require('crypto');
+const { DECLARATION_NAMES, DeclarationType, NodeType, TokenType, TypeCategory, TypeFlags } = require('./kinds');
+const { TypeText } = require('./type_text');
+
+const LAYOUT_TOKENS = new Set([TokenType.NewLine, TokenType.Indent, TokenType.Dedent]);
+const WORD = /[\p{L}_][\p{L}\p{N}\p{M}_]*/gu;
+
+class InterfaceReader {
+  constructor(bundle, indexed, { sourceFile, evaluator, classNodes }) {
+    this.bundle = bundle;
+    this.indexed = indexed;
+    this.sourceFile = sourceFile;
+    this.evaluator = evaluator;
+    this.classNodes = classNodes;
+    this.file = sourceFile.getFilePath();
+    this.entries = new Map();
+    this.openBodies = [];
+    this.readClasses = new Set();
+    this.types = new TypeText(bundle, evaluator, (file) => indexed.locate(file), (node) => this.openBody(node));
+  }
+
+  // Sorted by path: [{path, kind, fingerprint, is_return_inferred, is_open, is_cut, is_noreturn, mentions}]
+  read() {
+    this.readModule();
+    for (const node of this.classNodes) {
+      const type = this.evaluator.getTypeOfClass(node);
+      if (type) {
+        this.readClass(classPath(node), type.classType);
+      }
+    }
+    for (const [name, symbol] of this.sourceFile.getModuleSymbolTable() || []) {
+      this.readSymbol(name, symbol);
+    }
+    return [...this.entries.values()].sort((a, b) => (a.path < b.path ? -1 : 1));
+  }
+
+  readModule() {
+    const tree = this.sourceFile.getParseResults().parseTree;
+    const info = this.bundle.analyzerNodeInfo.getFileInfo(tree);
+    this.add('<module>', 'module', JSON.stringify([info.moduleName, info.isStubFile, info.isInPyTypedPackage]));
+    const all = this.bundle.analyzerNodeInfo.getDunderAllInfo(tree);
+    if (all) {
+      this.add('<all>', 'all', JSON.stringify([[...all.names].sort(), all.usesUnsupportedDunderAllForm]));
+    }
+  }
+
+  readSymbol(path, symbol) {
+    const declarations = symbol.getDeclarations();
+    if (declarations.length > 0 && declarations.every((declaration) => declaration.type === DeclarationType.Intrinsic)) {
+      return;
+    }
+    this.types.start();
+    this.openBodies = [];
+    const type = this.evaluator.getEffectiveTypeOfSymbol(symbol);
+    const text = [symbol._flags, this.types.of(type), ...declarations.map((each) => this.declarationText(symbol, each))];
+    const kinds = [...new Set(declarations.map((declaration) => DECLARATION_NAMES[declaration.type]))].sort();
+    const isInferred = (declaration) => declaration.node.nodeType === NodeType.Function && !declaration.node.returnTypeAnnotation;
+    this.add(path, kinds.join('+') || 'synthesized', JSON.stringify(text), {
+      is_return_inferred: declarations.some((declaration) => declaration.node && isInferred(declaration)),
+      is_open: this.openBodies.length > 0,
+      is_cut: this.types.isCut,
+      is_noreturn: this.types.neverReturns,
+      mentions: this.mentions(),
+    });
+    if (this.isClassMadeHere(type)) {
+      this.readClass(path, type);
+    }
+  }
+
+  // namedtuple("Point", "x y") and its like make a class without a class statement.
+  isClassMadeHere(type) {
+    const isClass = type.category === TypeCategory.Class && !(type.flags & TypeFlags.Instance);
+    return isClass && type.details.filePath === this.file && !this.readClasses.has(type.details);
+  }
+
+  readClass(path, type) {
+    if (this.readClasses.has(type.details)) {
+      return;
+    }
+    this.readClasses.add(type.details);
+    this.types.start();
+    const header = this.types.ofClassHeader(type);
+    const own = this.freePath(`${path}.<mro>`).slice(0, -'.<mro>'.length);
+    this.add(`${own}.<mro>`, 'mro', header, { is_cut: this.types.isCut });
+    for (const [name, symbol] of type.details.fields) {
+      this.readSymbol(`${own}.${name}`, symbol);
+    }
+  }
+
+  declarationText(symbol, declaration) {
+    const text = [DECLARATION_NAMES[declaration.type]];
+    if (declaration.type === DeclarationType.Alias) {
+      text.push(...this.aliasText(declaration));
+    } else {
+      text.push(
+        Boolean(declaration.isFinal),
+        Boolean(declaration.isConstant),
+        Boolean(declaration.isDefinedByMemberAccess),
+        Boolean(declaration.typeAnnotationNode),
+        Boolean(declaration.isInExceptSuite)
+      );
+    }
+    const inferred = this.evaluator.getInferredTypeOfDeclaration(symbol, declaration);
+    text.push(inferred ? this.types.of(inferred) : '');
+    return text;
+  }
+
+  aliasText(declaration) {
+    const resolved = this.evaluator.resolveAliasDeclaration(declaration, true, true);
+    const written = [declaration.symbolName || '', Boolean(declaration.isUnresolved), Boolean(declaration.usesLocalName)];
+    if (!resolved) {
+      return [...written, 'unresolved'];
+    }
+    const isNamed = resolved.node && resolved.node.name && resolved.node.name.value;
+    return [...written, DECLARATION_NAMES[resolved.type], this.indexed.locate(resolved.path), resolved.symbolName || isNamed || ''];
+  }
+
+  add(path, kind, text, flags = {}) {
+    const fingerprint = digest(text);
+    const standard = { is_return_inferred: false, is_open: false, is_cut: false, is_noreturn: false, mentions: [] };
+    const free = this.freePath(path);
+    this.entries.set(free, { path: free, kind, fingerprint, ...standard, ...flags });
+  }
+
+  // Two classes of one name in one place are told apart by their order.
+  freePath(path) {
+    let free = path;
+    for (let count = 2; this.entries.has(free); count += 1) {
+      free = path.endsWith('.<mro>') ? path.replace(/\.<mro>$/, `#${count}.<mro>`) : `${path}#${count}`;
+    }
+    return free;
+  }
+
+  openBody(node) {
+    this.openBodies.push(node);
+    const texts = [];
+    this.eachToken(node, (token, text) => texts.push(LAYOUT_TOKENS.has(token.type) ? `${token.type}` : text));
+    return digest(texts.join('\0'));
+  }
+
+  // The words of the bodies that callers reach into, strings included: a changed one may change the answer.
+  mentions() {
+    const words = new Set();
+    for (const node of this.openBodies) {
+      if (this.bundle.analyzerNodeInfo.getFileInfo(node).filePath === this.file) {
+        this.eachToken(node, (token, text) => {
+          if (token.type === TokenType.Identifier || token.type === TokenType.String) {
+            (text.match(WORD) || []).forEach((word) => words.add(word));
+          }
+        });
+      }
+    }
+    return [...words].sort();
+  }
+
+  // The tokens of a node with their text: comments and the docstring left out, type comments kept.
+  eachToken(node, visit) {
+    const info = this.bundle.analyzerNodeInfo.getFileInfo(node);
+    const tokens = this.indexed.program.getSourceFile(info.filePath).getParseResults().tokenizerOutput.tokens;
+    const end = node.start + node.length;
+    const docstring = docstringStart(node);
+    let isAfterDocstring = false;
+    for (let position = tokens.getItemAtPosition(node.start); position < tokens.count; position += 1) {
+      const token = tokens.getItemAt(position);
+      if (token.start >= end) {
+        break;
+      }
+      for (const comment of token.comments || []) {
+        if (/^\s*type:/.test(comment.value)) {
+          visit(token, `#${comment.value}`);
+        }
+      }
+      const isDocstring = token.start === docstring && token.type === TokenType.String;
+      if (!isDocstring && !(isAfterDocstring && token.type === TokenType.NewLine)) {
+        visit(token, info.fileContents.slice(token.start, token.start + token.length));
+      }
+      isAfterDocstring = isDocstring;
+    }
+  }
+}
+
+function docstringStart(node) {
+  const first = node.suite && node.suite.statements[0];
+  const statement = first && first.statements && first.statements[0];
+  return statement && statement.strings ? statement.start : -1;
+}
+
+function classPath(node) {
+  const names = [node.name.value];
+  for (let outer = node.parent; outer; outer = outer.parent) {
+    if (outer.nodeType === NodeType.Class) {
+      names.unshift(outer.name.value);
+    } else if (outer.nodeType === NodeType.Function) {
+      names.unshift(outer.name.value, '<locals>');
+    }
+  }
+  return names.join('.');
+}
+
+function digest(text) {
+  return crypto.createHash('sha256').update(text).digest('hex').slice(0, 32);
+}
+
+module.exports = { InterfaceReader };

@@ -1,0 +1,187 @@
+'use strict';
+// A type written out in full names: equal text means that users of the type can't tell the difference.
+// Classes are named, not opened, because their members are interface entries of their own.
+
+const { ClassFlags, FunctionFlags, TypeCategory, TypeFlags } = require('./kinds');
+
+const DEEPEST = 8;
+const MOST_PARTS = 3000;
+const CUT = '<cut>';
+const PROPERTY_ACCESSORS = ['fget', 'fset', 'fdel'];
+
+class TypeText {
+  // openBody(functionNode) is called for each function whose body a caller's arguments can reach into.
+  constructor(bundle, evaluator, locate, openBody) {
+    this.bundle = bundle;
+    this.evaluator = evaluator;
+    this.locate = locate;
+    this.openBody = openBody;
+    this.start();
+  }
+
+  start() {
+    this.parts = 0;
+    this.isCut = false;
+    this.neverReturns = false;
+  }
+
+  of(type, depth = 0) {
+    if (!type) {
+      return '?';
+    }
+    this.parts += 1;
+    if (depth > DEEPEST || this.parts > MOST_PARTS) {
+      this.isCut = true;
+      return CUT;
+    }
+    switch (type.category) {
+      case TypeCategory.Unbound:
+        return 'Unbound';
+      case TypeCategory.Unknown:
+        return 'Unknown';
+      case TypeCategory.Any:
+        return 'Any';
+      case TypeCategory.None:
+        return isInstance(type) ? 'None' : 'type[None]';
+      case TypeCategory.Never:
+        return type.isNoReturn ? 'NoReturn' : 'Never';
+      case TypeCategory.Function:
+        return this.ofFunction(type, depth);
+      case TypeCategory.OverloadedFunction:
+        return `overloads[${type.overloads.map((overload) => this.of(overload, depth + 1)).join(';')}]`;
+      case TypeCategory.Class:
+        return this.ofClass(type, depth);
+      case TypeCategory.Module:
+        return this.ofModule(type, depth);
+      case TypeCategory.Union:
+        return `union(${type.subtypes.map((subtype) => this.of(subtype, depth + 1)).sort().join('|')})`;
+      case TypeCategory.TypeVar:
+        return this.ofTypeVariable(type, depth);
+      default:
+        throw new Error(`a type of unknown category ${type.category}`);
+    }
+  }
+
+  all(types, depth) {
+    return (types || []).map((type) => this.of(type, depth + 1)).join(',');
+  }
+
+  ofFunction(type, depth) {
+    const details = type.details;
+    const specialized = type.specializedTypes;
+    const parameters = details.parameters.map((parameter, position) => {
+      const parameterType = specialized ? specialized.parameterTypes[position] : parameter.type;
+      const standard = parameter.hasDefault ? `=${this.of(parameter.defaultType, depth + 1)}` : '';
+      const declared = parameter.hasDeclaredType ? '!' : '';
+      return `${parameter.category}${parameter.name || ''}${declared}:${this.of(parameterType, depth + 1)}${standard}`;
+    });
+    const where = details.declaration ? this.locate(details.declaration.path) : '';
+    const flags = details.flags & ~FunctionFlags.PartiallyEvaluated;
+    const paramSpec = details.paramSpec ? `**${this.of(details.paramSpec, depth + 1)}` : '';
+    const name = `${details.fullName}@${where}#${flags}`;
+    return `def ${name}(${parameters.join(',')}${paramSpec})->${this.returned(type, depth)}`;
+  }
+
+  returned(type, depth) {
+    const declared = (type.specializedTypes && type.specializedTypes.returnType) || type.details.declaredReturnType;
+    const returnType = declared || this.evaluator.getFunctionInferredReturnType(type);
+    const text = this.of(returnType, depth + 1);
+    if (depth === 0 && returnType.category === TypeCategory.Never) {
+      this.neverReturns = true;
+    }
+    return declared ? text : text + this.body(type, returnType);
+  }
+
+  // A caller's arguments are tried on the body of an unannotated function when its own inference leaves
+  // something unknown: then the body itself is part of what callers see.
+  body(type, returnType) {
+    const { declaration, flags } = type.details;
+    const isClosed = flags & (FunctionFlags.StubDefinition | FunctionFlags.PyTypedDefinition);
+    const isOpen = declaration && flags & FunctionFlags.UnannotatedParams && !isClosed;
+    return isOpen && this.bundle.typeUtils.isPartlyUnknown(returnType) ? `{${this.openBody(declaration.node)}}` : '';
+  }
+
+  ofClass(type, depth) {
+    const details = type.details;
+    const parts = [isInstance(type) ? 'a' : 'class', `${details.fullName}@${this.locate(details.filePath)}`];
+    if (type.literalValue !== undefined) {
+      parts.push(`=${literalText(type.literalValue)}`);
+    }
+    if (type.tupleTypeArguments) {
+      const items = type.tupleTypeArguments.map((item) => this.of(item.type, depth + 1) + (item.isUnbounded ? '...' : ''));
+      parts.push(`<${items.join(',')}>`);
+    } else if (type.typeArguments) {
+      parts.push(`[${this.all(type.typeArguments, depth)}]`);
+    }
+    if (type.typeGuardType) {
+      parts.push(`guards ${this.of(type.typeGuardType, depth + 1)}`);
+    }
+    if (type.isUnpacked || type.isEmptyContainer) {
+      parts.push(`${type.isUnpacked ? 'unpacked' : ''}${type.isEmptyContainer ? 'empty' : ''}`);
+    }
+    if (details.flags & ClassFlags.PropertyClass) {
+      parts.push(this.fieldTypes(details, PROPERTY_ACCESSORS, depth));
+    } else if (details.fullName === 'functools.partial') {
+      parts.push(this.fieldTypes(details, ['__call__'], depth));
+    }
+    return parts.join(' ');
+  }
+
+  // Properties and partial objects are classes made for one use, with their meaning in synthesized fields.
+  fieldTypes(details, names, depth) {
+    const present = names.filter((name) => details.fields.has(name));
+    const text = (name) => this.of(this.evaluator.getEffectiveTypeOfSymbol(details.fields.get(name)), depth + 1);
+    return `{${present.map((name) => `${name}:${text(name)}`).join(',')}}`;
+  }
+
+  ofModule(type, depth) {
+    const submodules = [...type.loaderFields.keys()].sort();
+    const symbolType = (name) => this.evaluator.getEffectiveTypeOfSymbol(type.loaderFields.get(name));
+    const loaded = submodules.map((name) => `${name}:${this.of(symbolType(name), depth + 1)}`);
+    return `module ${type.moduleName}@${this.locate(type.filePath || '')}{${loaded.join(',')}}`;
+  }
+
+  ofTypeVariable(type, depth) {
+    const details = type.details;
+    if (details.recursiveTypeAliasName) {
+      return `alias ${details.recursiveTypeAliasName}`;
+    }
+    const marks = [details.isParamSpec, details.isVariadic, details.isSynthesizedSelf, details.declaredVariance].map(Number);
+    const limits = [details.boundType, details.defaultType, ...details.constraints].map((limit) => this.of(limit, depth + 1));
+    const use = `${type.scopeName || ''}${type.paramSpecAccess || ''}${isInstance(type) ? '' : ' class'}`;
+    return `~${details.name}#${marks.join('')} of ${use}(${limits.join(',')})`;
+  }
+
+  // What a class hands down without being named: order of lookup, metaclass, generated behaviour.
+  ofClassHeader(type) {
+    const details = type.details;
+    const entries = (details.dataClassEntries || []).map((entry) => [
+      entry.name,
+      Boolean(entry.hasDefault),
+      Boolean(entry.includeInInit),
+      Boolean(entry.isKeywordOnly),
+      entry.alias || '',
+    ]);
+    return JSON.stringify([
+      details.flags & ~ClassFlags.PartiallyEvaluated,
+      details.mro.map((base) => this.of(base, 1)),
+      this.of(details.effectiveMetaclass, 1),
+      details.typeParameters.map((parameter) => this.of(parameter, 1)),
+      entries,
+      details.localSlotsNames || [],
+    ]);
+  }
+}
+
+function isInstance(type) {
+  return Boolean(type.flags & TypeFlags.Instance);
+}
+
+function literalText(value) {
+  if (typeof value === 'object') {
+    return `${value.className}.${value.itemName}`;
+  }
+  return `${typeof value}:${String(value)}`;
+}
+
+module.exports = { TypeText };

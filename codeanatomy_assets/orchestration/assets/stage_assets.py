@@ -1,0 +1,116 @@
+"""A stage as one subsettable multi-asset: specs from the contracts, one materialization per dataset and file."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import dagster as dg
+
+from codeanatomy_assets.contracts import catalog
+from codeanatomy_assets.contracts.table import Stage, Table
+from codeanatomy_assets.orchestration.partitions import CONTROL_KEYS, FILES
+from codeanatomy_assets.orchestration.progress import timed
+from codeanatomy_assets.orchestration.resources import RunSession
+from codeanatomy_assets.orchestration.writing_run import WritingRun
+from codeanatomy_assets.storage import delta_reads
+from codeanatomy_assets.storage.delta_store import Written
+
+WRITER_POOL = "codeanatomy_writer"
+OWNERS = ["team:codeanatomy"]
+KINDS = {Stage.REPOSITORY: {"python", "delta"}, Stage.SYNTAX: {"python", "spark", "delta"}, Stage.LEDGER: {"delta"}}
+
+
+@dataclass(frozen=True)
+class Produced:
+    """What a stage did for one dataset: `written` is None for one that this run left as it is."""
+
+    table: Table
+    written: Written | None = None
+
+
+Body = Callable[[WritingRun, Sequence[Table]], Iterator[Produced]]
+
+
+def stage_assets(stage: Stage, deps: Mapping[str, Sequence[str]], body: Body) -> dg.AssetsDefinition:
+    """The stage's datasets as assets; `body` computes those selected, in pipeline order."""
+    tables = catalog.of_stage(stage)
+
+    @dg.multi_asset(
+        name=f"{stage}_stage",
+        specs=[asset_spec(table, deps[table.name]) for table in tables],
+        partitions_def=FILES,
+        backfill_policy=dg.BackfillPolicy.single_run(),
+        can_subset=True,
+        pool=WRITER_POOL,
+        required_resource_keys={"session"},
+    )
+    def stage_step(context: dg.AssetExecutionContext) -> Iterator[dg.MaterializeResult[None]]:
+        session: RunSession = context.resources.session
+        run = session.writing(context)
+        if run is None:
+            return
+        selected = [table for table in tables if dg.AssetKey(table.name) in context.selected_asset_keys]
+        session.progress.say(f"{stage}: {', '.join(table.name for table in selected)}")
+        with timed(run.seconds, stage.value):
+            produced = list(body(run, selected))
+        for done in produced:
+            if done.table in selected:
+                _record_files(context, run, done)
+                yield dg.MaterializeResult(asset_key=done.table.name, metadata=_figures(run, done))
+        if not run.moves_commit and any(done.written and done.written.owners for done in produced):
+            session.finish({"rebuilt": [done.table.name for done in produced]})
+
+    return stage_step
+
+
+def asset_spec(table: Table, deps: Sequence[str]) -> dg.AssetSpec:
+    return dg.AssetSpec(
+        table.name,
+        deps=list(deps),
+        description=f"{table.doc}\n\nKey: {', '.join(table.key)}. Example row: `{table.example}`",
+        group_name=table.stage.value,
+        kinds=KINDS[table.stage],
+        owners=OWNERS,
+        skippable=True,
+        code_version=table.fingerprint()[:16],
+        metadata={"dagster/column_schema": column_schema(table), "dagster/table_name": table.name},
+    )
+
+
+def column_schema(table: Table) -> dg.TableSchema:
+    return dg.TableSchema(
+        columns=[
+            dg.TableColumn(
+                column.name,
+                column.type.ddl,
+                description=column.doc,
+                constraints=dg.TableColumnConstraints(nullable=column.nullable, unique=table.key == (column.name,)),
+            )
+            for column in table.columns
+        ]
+    )
+
+
+def _figures(run: WritingRun, done: Produced) -> dict[str, dg.MetadataValue | int | float | str]:
+    written = done.written
+    return {
+        "dagster/row_count": delta_reads.count_rows(run.state, done.table, run.store.options),
+        "rows_written": written.rows if written else 0,
+        "slices_written": len(written.owners) if written else 0,
+        "write_path": written.way if written else "none",
+        "delta_version": run.state.ref(done.table).version,
+        "commit": run.commit,
+        "seconds": run.seconds.get(done.table.stage.value, 0.0),
+    }
+
+
+def _record_files(context: dg.AssetExecutionContext, run: WritingRun, done: Produced) -> None:
+    """One materialization per rebuilt file; a full build records none, the control key's says it all."""
+    if done.written is None or run.mode == "full" or not done.table.bucketed:
+        return
+    own = set(context.partition_keys) | set(CONTROL_KEYS)
+    for file_id in sorted(done.written.owners - own):
+        context.log_event(
+            dg.AssetMaterialization(
+                done.table.name, partition=file_id, metadata={"commit": run.commit, "delta_version": done.written.ref.version}
+            )
+        )

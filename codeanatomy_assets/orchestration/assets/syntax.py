@@ -1,0 +1,29 @@
+"""The syntax stage: the files whose text changed, parsed once for all of its datasets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from codeanatomy_assets.contracts import syntax as contracts
+from codeanatomy_assets.contracts.repository import FILE_CHANGES, REPO_SNAPSHOT
+from codeanatomy_assets.contracts.table import Stage, Table
+from codeanatomy_assets.extraction.syntax_tree import collect
+from codeanatomy_assets.orchestration.assets.stage_assets import Produced, stage_assets
+from codeanatomy_assets.orchestration.writing_run import WritingRun
+from codeanatomy_assets.transforms import syntax
+
+DEPS = {table.name: [REPO_SNAPSHOT.name, FILE_CHANGES.name] for table in contracts.TABLES}
+
+
+def syntax_stage(run: WritingRun, tables: Sequence[Table]) -> Iterator[Produced]:
+    files = run.touched_files(Stage.SYNTAX)
+    if files is not None and not files:
+        yield from (Produced(table) for table in tables)
+        return
+    parsed = syntax.parsed_files(run.sources(files), collect).persist()
+    for table in tables:
+        yield Produced(table, run.replace(table, syntax.rows_of(parsed, table), run.scope(files)))
+    parsed.unpersist()
+
+
+ASSETS = stage_assets(Stage.SYNTAX, DEPS, syntax_stage)

@@ -1,0 +1,147 @@
+"""Running the project's jobs in process, recorded in the state's Dagster instance: what the command is a front of."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from codeanatomy_assets.errors import CodeAnatomyError
+from codeanatomy_assets.orchestration.plan import Plan, decide, open_ledger
+from codeanatomy_assets.orchestration.progress import Progress
+from codeanatomy_assets.orchestration.summary import report
+from codeanatomy_assets.settings import Settings, from_environment, to_environment
+from codeanatomy_assets.storage.state_folder import StateFolder, write_atomically
+
+if TYPE_CHECKING:
+    import dagster as dg
+
+    from codeanatomy_assets.storage.lock import StateLock
+    from codeanatomy_assets.storage.spark_session import SparkEngine
+
+PROJECT_FOLDER = Path(__file__).parents[2]
+
+
+def build(
+    settings: Settings,
+    progress: Progress,
+    revision: str | None = None,
+    full: bool = False,
+    engine: Callable[[], SparkEngine] | None = None,
+    lock: StateLock | None = None,
+) -> dict[str, Any]:
+    """Bring the state to a revision; returns the report. A no-op imports neither Dagster nor pyspark."""
+    plan = decide(settings, revision, full)
+    if plan.mode == "noop":
+        assert plan.last is not None
+        return report(plan.last, "noop")
+    _run_update(plan, settings, progress, engine, lock)
+    last = open_ledger(settings).resolve(None)
+    return report(last, "noop" if plan.last and plan.last.sequence == last.sequence else None)
+
+
+def settings_of_state() -> Settings:
+    return with_known_repository(from_environment())
+
+
+def with_known_repository(settings: Settings) -> Settings:
+    """The repository is the one that the state was built from, once it was: a state belongs to one."""
+    owner = StateFolder(settings.state).owner()
+    return settings if owner is None else replace(settings, repo=Path(owner["repository"]))
+
+
+def _run_update(
+    plan: Plan,
+    settings: Settings,
+    progress: Progress,
+    engine: Callable[[], SparkEngine] | None,
+    lock: StateLock | None,
+) -> None:
+    from codeanatomy_assets.orchestration.partitions import ALL, CONTROL_KEYS, FILES, IMPACTED
+    from codeanatomy_assets.orchestration.project import build_definitions
+    from codeanatomy_assets.orchestration.resources import UPDATE_JOB
+
+    settings.state.mkdir(parents=True, exist_ok=True)
+    definitions = build_definitions(settings, progress, engine, lock)
+    with dagster_instance(settings) as instance:
+        instance.add_dynamic_partitions(str(FILES.name), list(CONTROL_KEYS))
+        with user_errors():
+            definitions.resolve_job_def(UPDATE_JOB).execute_in_process(
+                instance=instance,
+                partition_key=ALL if plan.mode == "full" else IMPACTED,
+                run_config={
+                    "resources": {"session": {"config": {"commit": _revision(plan), "full": plan.full}}},
+                    "loggers": {"console": {"config": {"log_level": "CRITICAL"}}},
+                },
+                tags={"codeanatomy/commit": plan.target.commit[:12]},
+            )
+
+
+def _revision(plan: Plan) -> str:
+    """The commit itself, so that a HEAD that moves meanwhile changes nothing; a folder has none to name."""
+    is_commit = plan.target.repository is not None and set(plan.target.commit) != {"0"}
+    return plan.target.commit if is_commit else ""
+
+
+@contextmanager
+def dagster_instance(settings: Settings) -> Iterator[dg.DagsterInstance]:
+    """The state's Dagster instance, configured by the project's dagster.yaml, stored under the state folder."""
+    import dagster as dg
+    from dagster._core.instance import InstanceRef
+
+    home = StateFolder(settings.state).dagster_home
+    home.mkdir(parents=True, exist_ok=True)
+    reference = InstanceRef.from_dir(str(home), config_dir=str(PROJECT_FOLDER), overrides={"storage": _storage(home)})
+    with dg.DagsterInstance.from_ref(reference) as instance:
+        yield instance
+
+
+def serve_ui(settings: Settings, port: int) -> int:
+    """Serve the Dagster UI and its daemon for this state, on loopback, until interrupted."""
+    settings = with_known_repository(settings)
+    home = write_instance_config(settings)
+    command = [sys.executable, "-m", "dagster", "dev", "-m", "codeanatomy_assets.definitions"]
+    environment = {**to_environment(settings), "DAGSTER_HOME": str(home)}
+    return subprocess.run([*command, "-h", "127.0.0.1", "-p", str(port)], env=environment, cwd=home, check=False).returncode
+
+
+def write_instance_config(settings: Settings) -> Path:
+    """The project's dagster.yaml with this state's storage in it, where DAGSTER_HOME can point."""
+    import yaml
+
+    home = StateFolder(settings.state).dagster_home
+    home.mkdir(parents=True, exist_ok=True)
+    config = yaml.safe_load((PROJECT_FOLDER / "dagster.yaml").read_text())
+    config["storage"] = _storage(home)
+    write_atomically(home / "dagster.yaml", yaml.safe_dump(config))
+    return home
+
+
+def _storage(home: Path) -> dict[str, Any]:
+    return {"sqlite": {"base_dir": str(home)}}
+
+
+@contextmanager
+def user_errors() -> Iterator[None]:
+    """Bring an error meant for the user out of the wrapping that Dagster gives it."""
+    try:
+        yield
+    except Exception as error:
+        meant = next((cause for cause in _causes(error) if isinstance(cause, CodeAnatomyError)), None)
+        if meant is None:
+            raise
+        raise meant from None
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """An error and what led to it. Chains that Dagster re-raises can run in a circle."""
+    seen: set[int] = set()
+    cause: BaseException | None = error
+    while cause is not None and id(cause) not in seen:
+        seen.add(id(cause))
+        yield cause
+        cause = cause.__cause__ or cause.__context__

@@ -1,0 +1,29 @@
+"""Partitions: one key per Python file, and two control keys that a run expands when it runs."""
+
+from __future__ import annotations
+
+import dagster as dg
+
+IMPACTED = "__impacted__"
+ALL = "__all__"
+CONTROL_KEYS = (IMPACTED, ALL)
+FILES = dg.DynamicPartitionsDefinition(name="file_id")
+
+
+def chosen_files(keys: list[str]) -> frozenset[str] | None:
+    """The files a run was started on; None when it was started on a control key."""
+    if any(key in CONTROL_KEYS for key in keys):
+        return None
+    return frozenset(keys)
+
+
+def reconcile(instance: dg.DagsterInstance, file_ids: set[str]) -> None:
+    """Make the keys those of the snapshot: files come and go, control keys stay, first."""
+    name = FILES.name
+    assert name is not None
+    known = set(instance.get_dynamic_partitions(name))
+    missing = [key for key in CONTROL_KEYS if key not in known] + sorted(file_ids - known)
+    if missing:
+        instance.add_dynamic_partitions(name, missing)
+    for gone in sorted(known - file_ids - set(CONTROL_KEYS)):
+        instance.delete_dynamic_partition(name, gone)

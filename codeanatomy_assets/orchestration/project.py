@@ -1,0 +1,49 @@
+"""The Dagster project: assets, job and resources put together for one state."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+
+import dagster as dg
+
+from codeanatomy_assets.orchestration.assets import ledger, repository, syntax
+from codeanatomy_assets.orchestration.jobs import update_job
+from codeanatomy_assets.orchestration.progress import Progress
+from codeanatomy_assets.orchestration.resources import session_resource, spark_engine, spark_resource
+from codeanatomy_assets.settings import Settings
+from codeanatomy_assets.storage.lock import StateLock
+from codeanatomy_assets.storage.spark_session import SparkEngine
+
+
+def build_definitions(
+    settings: Settings,
+    progress: Progress | None = None,
+    engine: Callable[[], SparkEngine] | None = None,
+    lock: StateLock | None = None,
+) -> dg.Definitions:
+    """Everything Dagster serves. A caller that stays warm passes its engine and lock, to share them run after run."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", dg.BetaWarning)
+        assets = dg.with_source_code_references([repository.ASSETS, syntax.ASSETS, ledger.ASSETS])
+    return dg.Definitions(
+        assets=assets,
+        jobs=[update_job],
+        resources={
+            "spark": spark_resource(engine or _one_engine(settings)),
+            "session": session_resource(settings, lock or StateLock(settings.state), progress),
+        },
+        executor=dg.in_process_executor,
+    )
+
+
+def _one_engine(settings: Settings) -> Callable[[], SparkEngine]:
+    """The process's engine, made when a run first wants it: loading definitions needs no tools."""
+    made: list[SparkEngine] = []
+
+    def engine() -> SparkEngine:
+        if not made:
+            made.append(spark_engine(settings))
+        return made[0]
+
+    return engine

@@ -1,0 +1,136 @@
+"""Resources: the lazily started Spark session, and the session that a Dagster run's steps share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import dagster as dg
+from dagster_pyspark import LazyPySparkResource
+from pydantic import PrivateAttr
+
+from codeanatomy_assets import toolchain
+from codeanatomy_assets.orchestration.partitions import ALL, chosen_files
+from codeanatomy_assets.orchestration.plan import decide
+from codeanatomy_assets.orchestration.progress import Log, Progress
+from codeanatomy_assets.orchestration.writing_run import WritingRun, begin_rebuild, begin_update
+from codeanatomy_assets.settings import Settings
+from codeanatomy_assets.storage.lock import StateLock
+from codeanatomy_assets.storage.spark_session import SparkEngine, SparkSettings
+
+UPDATE_JOB = "update_job"
+SESSION_CONFIG = {
+    "commit": dg.Field(str, default_value="", description="Revision to build; empty for HEAD. Only update_job uses it."),
+    "full": dg.Field(bool, default_value=False, description="Rebuild everything, whatever changed."),
+}
+
+
+def spark_engine(settings: Settings) -> SparkEngine:
+    """A session for these settings; no JVM before it is used."""
+    return SparkEngine(
+        SparkSettings(
+            java=toolchain.java(),
+            jars=toolchain.delta_jars(),
+            master=settings.master,
+            driver_memory=settings.driver_memory,
+            cores=settings.cores,
+            log_file=settings.state / "spark.log",
+            storage_options=settings.storage_options,
+            extra=settings.spark_conf,
+        )
+    )
+
+
+class GatewaySparkResource(LazyPySparkResource):
+    """dagster-pyspark's lazy session, started through a gateway of our own."""
+
+    _engine: SparkEngine = PrivateAttr()
+
+    @staticmethod
+    def serving(engine: SparkEngine) -> GatewaySparkResource:
+        resource = GatewaySparkResource(spark_config=engine.settings.configuration())
+        resource._engine = engine
+        return resource
+
+    @property
+    def engine(self) -> SparkEngine:
+        return self._engine
+
+    def _init_session(self) -> None:
+        if self._spark_session is None:
+            self._spark_session = self._engine.session()
+
+
+class RunSession:
+    """What the steps of one Dagster run share: one writing run, begun by the first step that asks."""
+
+    def __init__(
+        self, settings: Settings, spark: GatewaySparkResource, lock: StateLock, progress: Progress, config: dict[str, Any]
+    ) -> None:
+        self.settings = settings
+        self.progress = progress
+        self._spark = spark
+        self._lock = lock
+        self._config = config
+        self._run: WritingRun | None = None
+        self.finished: WritingRun | None = None
+
+    def writing(self, context: dg.AssetExecutionContext) -> WritingRun | None:
+        """The run, begun if need be; None when there turned out to be nothing to do."""
+        if self._run is None and self.finished is None:
+            self._run = self._begin(context)
+        if self._run is not None and self._run.is_noop:
+            self.progress.say(f"{self._run.commit[:12]} is built already")
+            self._end()
+        return self._run
+
+    @property
+    def current(self) -> WritingRun | None:
+        """The run under way, if this Dagster run began one."""
+        return self._run
+
+    def _begin(self, context: dg.AssetExecutionContext) -> WritingRun:
+        keys = list(context.partition_keys)
+        if context.job_name == UPDATE_JOB:
+            plan = decide(self.settings, self._config["commit"] or None, self._config["full"] or ALL in keys)
+            return begin_update(plan, self.settings, self._spark.engine, self._lock, self.progress)
+        return begin_rebuild(self.settings, self._spark.engine, self._lock, self.progress, chosen_files(keys))
+
+    def finish(self, summary: dict[str, Any]) -> WritingRun:
+        """Write the ledger row and let the lock go."""
+        assert self._run is not None
+        self._run.finish(summary)
+        return self._end()
+
+    def _end(self) -> WritingRun:
+        assert self._run is not None
+        self.finished, self._run = self._run, None
+        self.finished.close()
+        return self.finished
+
+    def close(self) -> None:
+        if self._run is not None:
+            self._end()
+
+
+def spark_resource(engine: Callable[[], SparkEngine]) -> dg.ResourceDefinition:
+    return dg.ResourceDefinition(lambda _: GatewaySparkResource.serving(engine()), description="Lazy Spark session.")
+
+
+def session_resource(settings: Settings, lock: StateLock, progress: Progress | None) -> dg.ResourceDefinition:
+    """One per Dagster run: dropped at its end, whatever happened, with the lock."""
+
+    def session(context: dg.InitResourceContext) -> Iterator[RunSession]:
+        told = progress or Log(context.log.info if context.log else print)
+        opened = RunSession(settings, context.resources.spark, lock, told, context.resource_config)
+        try:
+            yield opened
+        finally:
+            opened.close()
+
+    return dg.ResourceDefinition(
+        session,
+        config_schema=SESSION_CONFIG,
+        required_resource_keys={"spark"},
+        description="The run's share in the state: lock, attempt, versions read and written.",
+    )

@@ -1,0 +1,93 @@
+"""The summary of a build: one object that the command prints, the ledger keeps and the UI shows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from codeanatomy_assets.contracts import catalog
+from codeanatomy_assets.contracts.repository import FILE_CHANGES, REPO_SNAPSHOT
+from codeanatomy_assets.orchestration.plan import open_ledger
+from codeanatomy_assets.orchestration.writing_run import WritingRun
+from codeanatomy_assets.settings import Settings
+from codeanatomy_assets.storage.ledger import LedgerRow
+from codeanatomy_assets.storage.lock import StateLock
+from codeanatomy_assets.storage.state_folder import StateFolder
+
+REASONS = {"added": "added_file", "renamed": "added_file", "modified": "changed_file", "deleted": "deleted_file"}
+
+
+def summarise(run: WritingRun) -> dict[str, Any]:
+    """What the run found and did, as the ledger keeps it."""
+    changes = run.read_light(FILE_CHANGES, (run.commit,)).to_pylist()
+    touched = [row for row in changes if len(row["stages_touched"]) > 1]
+    python = [row for row in run.read_light(REPO_SNAPSHOT).to_pylist() if row["is_python"]]
+    reasons = Counter(REASONS[row["change_kind"]] for row in touched)
+    if run.refreshed:
+        reasons = Counter({"full_refresh": len(python)})
+    return {
+        "mode": run.mode,
+        "files": len(python),
+        "skipped": dict(Counter(row["skip_reason"] for row in python if row["skip_reason"])),
+        "changed": dict(Counter(row["change_kind"] for row in changes)),
+        "impacted": len(python) if run.refreshed else len(touched),
+        "reasons": dict(reasons),
+        "refreshed_stages": sorted(run.refreshed),
+        "rows_written": {name: written.rows for name, written in run.written.items() if written.owners},
+        "seconds": dict(run.seconds),
+    }
+
+
+def report(row: LedgerRow, mode: str | None = None) -> dict[str, Any]:
+    """The object that `--json` prints for a ledger row; a no-op did nothing of what the row tells."""
+    told = dict(row.summary)
+    if mode == "noop":
+        told |= {"mode": "noop", "changed": {}, "impacted": 0, "reasons": {}, "rows_written": {}, "seconds": {}}
+    versions = {table.name: row.state.refs[table.storage_name].version for table in catalog.state_tables()}
+    return {"commit": row.commit, **told, "rows": dict(row.counts), "versions": versions}
+
+
+def as_text(built: dict[str, Any], state_option: str) -> str:
+    """A build's report for a person, and what to do next."""
+    commit = built["commit"][:12]
+    if built["mode"] == "noop":
+        return f"{commit} is built already: nothing to do ({built['files']} Python files)"
+    lines = [f"{commit} built ({built['mode']}): {built['files']} Python files, {built['impacted']} rebuilt"]
+    lines += [f"  reason {reason}: {count}" for reason, count in sorted(built["reasons"].items())]
+    lines += [f"  not analysed, {reason}: {count}" for reason, count in sorted(built["skipped"].items())]
+    lines += [f"  {name}: {count} rows" for name, count in built["rows"].items()]
+    lines += [f"  {stage}: {seconds:.1f} s" for stage, seconds in built["seconds"].items()]
+    lines += [
+        "next:",
+        f"  codeanatomy status{state_option}          what is built",
+        f"  codeanatomy export OUT{state_option}      the datasets as Parquet files",
+        f"  codeanatomy ui{state_option}              lineage, runs and Materialize buttons in the browser",
+    ]
+    return "\n".join(lines)
+
+
+def status(settings: Settings) -> dict[str, Any]:
+    """What a state folder holds."""
+    folder = StateFolder(settings.state)
+    owner = folder.owner()
+    rows = open_ledger(settings).rows() if owner else []
+    lock = StateLock(folder.root)
+    return {
+        "state": str(settings.state),
+        "repository": owner["repository"] if owner else None,
+        "in_use_by": lock.holder() if owner and lock.is_taken() else None,
+        "built": [
+            {"sequence": row.sequence, "commit": row.commit, "mode": row.mode, "built_at": row.built_at} for row in rows
+        ],
+        "rows": dict(rows[-1].counts) if rows else {},
+    }
+
+
+def status_as_text(found: dict[str, Any]) -> str:
+    if not found["built"]:
+        return f"nothing is built in {found['state']} yet: run `codeanatomy build REPO`"
+    lines = [f"repository {found['repository']}", f"state      {found['state']}"]
+    lines += [f"in use by  {found['in_use_by']}"] if found["in_use_by"] else []
+    lines += [f"  {row['sequence']:>4}  {row['commit'][:12]}  {row['built_at']}  {row['mode']}" for row in found["built"][-10:]]
+    lines += [f"  {name}: {count} rows" for name, count in found["rows"].items()]
+    return "\n".join(lines)

@@ -1,0 +1,275 @@
+"""One writing run, from the lock to the ledger row: what every stage reads from and writes through."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from codeanatomy_assets import __version__
+from codeanatomy_assets.contracts import catalog
+from codeanatomy_assets.contracts.repository import FILE_CHANGES, REPO_SNAPSHOT
+from codeanatomy_assets.contracts.table import Layout, Stage, Table
+from codeanatomy_assets.errors import BadInput
+from codeanatomy_assets.extraction.checkout import Checkout
+from codeanatomy_assets.extraction.git_history import PrivateStore, Snapshot
+from codeanatomy_assets.orchestration.fingerprints import BUILT_STAGES, stage_fingerprints
+from codeanatomy_assets.orchestration.plan import Plan, Target, moved_stages, write_limits
+from codeanatomy_assets.orchestration.progress import Progress
+from codeanatomy_assets.settings import Settings
+from codeanatomy_assets.storage import attempts, delta_reads, staging
+from codeanatomy_assets.storage.delta_store import Attempt, DeltaStore, Scope, Written
+from codeanatomy_assets.storage.ledger import Ledger, LedgerRow
+from codeanatomy_assets.storage.lock import StateLock
+from codeanatomy_assets.storage.state_folder import StateFolder
+from codeanatomy_assets.storage.table_state import TableState, buckets_for
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from codeanatomy_assets.storage.spark_session import SparkEngine
+
+STATE_TABLES = tuple(table for table in catalog.TABLES if table.layout is not Layout.APPEND)
+
+
+@dataclass
+class WritingRun:
+    """The state as this run found it, as it has it now, and what it is to do."""
+
+    settings: Settings
+    progress: Progress
+    engine: SparkEngine
+    lock: StateLock
+    folder: StateFolder
+    store: DeltaStore
+    ledger: Ledger
+    attempt: Attempt
+    snapshot: Snapshot
+    last: LedgerRow | None
+    state: TableState
+    fingerprints: dict[str, str]
+    refreshed: frozenset[Stage]
+    moves_commit: bool
+    chosen: frozenset[str] | None = None
+    seconds: dict[str, float] = field(default_factory=dict)
+    written: dict[str, Written] = field(default_factory=dict)
+
+    @property
+    def commit(self) -> str:
+        return self.snapshot.commit
+
+    @property
+    def spark(self) -> SparkSession:
+        return self.engine.session()
+
+    @property
+    def mode(self) -> str:
+        if not self.moves_commit:
+            return "rebuild"
+        return "full" if BUILT_STAGES[0] in self.refreshed else "incremental"
+
+    @property
+    def is_noop(self) -> bool:
+        """Nothing to do after all: another run built this very state while this one waited for the lock."""
+        return self.moves_commit and not self.refreshed and self.last is not None and self.last.commit == self.commit
+
+    def refreshes(self, stage: Stage) -> bool:
+        """Whether all files are rebuilt in this stage, whatever changed."""
+        return stage in self.refreshed
+
+    def read(self, table: Table, owners: Iterable[str] | None = None) -> DataFrame:
+        """A dataset as this run has it now."""
+        return delta_reads.read(self.spark, self.state, table, owners)
+
+    def read_light(self, table: Table, owners: Iterable[str] | None = None) -> pa.Table:
+        return delta_reads.read_light(self.state, table, owners, self.store.options)
+
+    def changes(self, table: Table) -> DataFrame:
+        """What this run did to a dataset so far, against the ledger's state, netted: its rows, with `delta`."""
+        if self.written[table.name].way == "spark":
+            return delta_reads.changes(self.spark, table, self.previous, self.state)
+        netted = delta_reads.changes_light(table, self.previous, self.state, self.store.options)
+        rows = [{**row, "delta": delta} for row, delta in netted]
+        return self.spark.createDataFrame(
+            pa.Table.from_pylist(rows, schema=table.arrow_schema().append(pa.field("delta", pa.int64())))
+        )
+
+    @cached_property
+    def previous(self) -> TableState:
+        """The ledger's state; before the first build, every table as it was created."""
+        empty = {name: ref.at(0) for name, ref in self.state.refs.items()}
+        if self.last is None:
+            return TableState(empty, self.state.buckets)
+        return TableState({**empty, **self.last.state.refs}, self.last.state.buckets)
+
+    def replace(self, table: Table, rows: DataFrame | pa.Table, scope: Scope) -> Written:
+        """Swap slices of a dataset, and read it with them from here on."""
+        written = self.store.replace_files(self.state, table, rows, scope, self.attempt)
+        self.state = self.state.advanced(written.ref)
+        self.written[table.name] = written
+        return written
+
+    def scope(self, files: frozenset[str] | None) -> Scope:
+        """The scope of a write over these files; None for all of them."""
+        return Scope.everything(self.file_count) if files is None else Scope.of(files)
+
+    @cached_property
+    def file_count(self) -> int:
+        return sum(entry.is_python for entry in self.snapshot.entries())
+
+    def touched_files(self, stage: Stage) -> frozenset[str] | None:
+        """The files whose rows this stage has to look at; None for all of them."""
+        if self.chosen is not None:
+            return self.chosen
+        if self.refreshes(stage):
+            return None
+        rows = self.read_light(FILE_CHANGES, (self.commit,)).to_pylist()
+        return frozenset(row["file_id"] for row in rows if stage.value in row["stages_touched"])
+
+    def sources(self, files: frozenset[str] | None) -> DataFrame:
+        """Bytes of the readable Python files among these, as rows (file_id, path, content)."""
+        rows = [row for row in self.read_light(REPO_SNAPSHOT, files).to_pylist() if is_readable(row)]
+        folder = self.folder.work / f"sources-{self.attempt.number}-{time.monotonic_ns()}"
+        staging.stage_sources(folder, self._contents(rows))
+        return staging.read_sources(self.spark, folder)
+
+    def _contents(self, rows: list[dict[str, Any]]) -> Iterator[staging.Source]:
+        by_blob: dict[str, list[dict[str, Any]]] = {}
+        for row in rows:
+            by_blob.setdefault(row["blob_id"], []).append(row)
+        done = 0
+        for blob in self.snapshot.store.read_blobs(by_blob, self.settings.max_file_bytes) if by_blob else ():
+            for row in by_blob[blob.blob_id]:
+                assert blob.content is not None, f"{row['path']} is over the size limit but not marked so"
+                yield row["file_id"], row["path"], blob.content
+                done += 1
+                self.progress.advance("reading sources", done, len(rows))
+
+    def update_checkout(self) -> None:
+        """The private checkout at the commit: exactly the readable Python files, as plain files."""
+        readable = {row["path"] for row in self.read_light(REPO_SNAPSHOT).to_pylist() if is_readable(row)}
+        Checkout(self.folder.checkout).update_to(
+            self.snapshot, [entry for entry in self.snapshot.entries() if entry.path in readable]
+        )
+
+    def finish(self, summary: dict[str, Any]) -> LedgerRow:
+        """Write the ledger row: from here on the commit is built."""
+        counted = [table for table in catalog.state_tables() if table.stage in BUILT_STAGES]
+        row = LedgerRow(
+            commit=self.commit,
+            tree_id=self.snapshot.tree_id,
+            mode=self.mode,
+            attempt=self.attempt.number,
+            state=self.state,
+            counts={table.name: delta_reads.count_rows(self.state, table, self.store.options) for table in counted},
+            fingerprints=self.fingerprints,
+            summary=summary,
+        )
+        self.last = self.ledger.append(row, self.last, self.attempt)
+        self.snapshot.store.keep_only({self.commit})
+        return self.last
+
+    def close(self) -> None:
+        """Clear the scratch space and let the next run in. Safe to call whatever happened before."""
+        if self.lock.held:
+            attempts.clear_work(self.folder)
+            self.lock.release()
+
+
+def begin_update(plan: Plan, settings: Settings, engine: SparkEngine, lock: StateLock, progress: Progress) -> WritingRun:
+    """Start the run that moves the state to the plan's target: lock, recover, fetch."""
+    return _begin(settings, engine, lock, progress, plan.target, plan.full, None)
+
+
+def begin_rebuild(
+    settings: Settings, engine: SparkEngine, lock: StateLock, progress: Progress, files: frozenset[str] | None
+) -> WritingRun:
+    """Start a run over chosen files (None: all) at the ledger's commit, which it does not move."""
+    return _begin(settings, engine, lock, progress, None, False, files)
+
+
+def _begin(
+    settings: Settings,
+    engine: SparkEngine,
+    lock: StateLock,
+    progress: Progress,
+    target: Target | None,
+    full: bool,
+    chosen: frozenset[str] | None,
+) -> WritingRun:
+    folder = StateFolder(settings.state)
+    lock.acquire("codeanatomy build", settings.lock_wait_seconds, progress.say)
+    try:
+        if target is not None:
+            folder.claim(str(target.location), __version__)
+        attempts.clear_work(folder)
+        folder.work.mkdir(parents=True)
+        engine.launch((lock.descriptor,))
+        store = DeltaStore(settings.tables_root, engine.session, settings.storage_options, write_limits(settings))
+        ledger = Ledger(store)
+        snapshot = _snapshot(PrivateStore(folder.repository_store), target, ledger)
+        fingerprints = stage_fingerprints(settings)
+        attempt = attempts.begin_attempt(folder, snapshot.commit, "update" if target else "rebuild")
+        buckets = _buckets(ledger, snapshot, fingerprints, full)
+        recovered = attempts.recover(store, ledger, STATE_TABLES, attempt, buckets)
+        if recovered.restored:
+            progress.say(f"recovered {len(recovered.restored)} tables from a run that died")
+        moved = moved_stages(fingerprints, recovered.last)
+        if target is None and moved:
+            raise BadInput(f"the {moved[0]} stage's code or settings changed since the last build: run update_job first")
+        return WritingRun(
+            settings=settings,
+            progress=progress,
+            engine=engine,
+            lock=lock,
+            folder=folder,
+            store=store,
+            ledger=ledger,
+            attempt=attempt,
+            snapshot=snapshot,
+            last=recovered.last,
+            state=recovered.working,
+            fingerprints=fingerprints,
+            refreshed=_refreshed(full, moved, recovered.starts_empty),
+            moves_commit=target is not None,
+            chosen=chosen,
+        )
+    except BaseException:
+        lock.release()
+        raise
+
+
+def _snapshot(store: PrivateStore, target: Target | None, ledger: Ledger) -> Snapshot:
+    if target is not None:
+        return target.snapshot(store)
+    last = ledger.resolve(None)
+    held = store.snapshot(last.commit)
+    if held is None:
+        raise BadInput(f"the sources of commit {last.commit} are no longer held: run update_job first")
+    return held
+
+
+def _buckets(ledger: Ledger, snapshot: Snapshot, fingerprints: dict[str, str], full: bool) -> int | None:
+    """Tables are laid out anew when everything is rebuilt anyway."""
+    last = ledger.last()
+    if last is not None and not full and BUILT_STAGES[0] not in moved_stages(fingerprints, last):
+        return None
+    return buckets_for(sum(entry.is_python for entry in snapshot.entries()))
+
+
+def _refreshed(full: bool, moved: tuple[Stage, ...], starts_empty: frozenset[str]) -> frozenset[Stage]:
+    """The first stage that must be rebuilt whole, and all after it."""
+    for position, stage in enumerate(BUILT_STAGES):
+        lost = any(table.storage_name in starts_empty for table in catalog.of_stage(stage) if table.bucketed)
+        if full or stage in moved or lost:
+            return frozenset(BUILT_STAGES[position:])
+    return frozenset()
+
+
+def is_readable(row: dict[str, Any]) -> bool:
+    """A snapshot row whose text is analysed."""
+    return bool(row["is_python"]) and row["skip_reason"] is None

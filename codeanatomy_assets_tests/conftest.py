@@ -1,0 +1,1 @@
+"""Fixtures that tests of several stages share."""

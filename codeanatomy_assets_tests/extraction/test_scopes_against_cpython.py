@@ -1,0 +1,263 @@
+"""The strongest proof of scopes: on real files, CPython's own symtable and ast say the same."""
+
+from __future__ import annotations
+
+import ast
+import symtable
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from codeanatomy_assets.contracts.syntax import CALLSITES, DEFS, IMPORTS, NAME_REFS
+from codeanatomy_assets.extraction.encoding import parser_input
+from codeanatomy_assets.extraction.scopes import Scope, ScopeKind
+from codeanatomy_assets.extraction.syntax_tree import walked
+from codeanatomy_assets_tests.extraction.syntax_rows import FILE_ID, Row, all_rows, real_files
+
+SEED = 20240611
+COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+Found = tuple[str, bool]
+
+
+class SymtableNames:
+    """Each name of a file with its scope as symtable tells it, in the order CPython's compiler visits."""
+
+    def __init__(self, source: str) -> None:
+        self.tree = ast.parse(source)
+        self.module = symtable.symtable(source, "m.py", "exec")
+        self.lines = [0]
+        for line in source.encode().split(b"\n"):
+            self.lines.append(self.lines[-1] + len(line) + 1)
+        self.future = any(
+            isinstance(node, ast.ImportFrom)
+            and node.module == "__future__"
+            and any(alias.name == "annotations" for alias in node.names)
+            for node in self.tree.body
+        )
+        self.children = {self.module.get_id(): iter(self.module.get_children())}
+        self.found: dict[int, Found] = {}
+        self.in_f_string = 0
+        self.in_class: list[str] = []
+        self.visit(self.tree, [self.module])
+
+    def enter(self, tables: list[symtable.SymbolTable]) -> list[symtable.SymbolTable]:
+        table = next(self.children[tables[-1].get_id()])
+        self.children[table.get_id()] = iter(table.get_children())
+        return [*tables, table]
+
+    def visit_all(self, nodes: list[ast.AST | None], tables: list[symtable.SymbolTable]) -> None:
+        for node in nodes:
+            if node is not None:
+                self.visit(node, tables)
+
+    def visit(self, node: ast.AST, tables: list[symtable.SymbolTable]) -> None:
+        if isinstance(node, ast.Name):
+            self.name(node, tables)
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            self.function(node, tables)
+        elif isinstance(node, ast.ClassDef):
+            self.visit_all([*node.bases, *node.keywords, *node.decorator_list], tables)
+            self.in_class.append(node.name)
+            self.visit_all([*node.body], self.enter(tables))
+            self.in_class.pop()
+        elif isinstance(node, COMPREHENSIONS):
+            self.comprehension(node, tables)
+        elif isinstance(node, ast.NamedExpr):
+            self.visit(node.value, tables)
+            around = list(tables)
+            while around[-1].get_name() in ("listcomp", "setcomp", "dictcomp", "genexpr"):
+                around.pop()
+            self.visit(node.target, around)
+        elif isinstance(node, ast.AnnAssign):
+            annotation = None if self.future else node.annotation
+            self.visit_all([node.target, annotation, node.value], tables)
+        else:
+            is_f_string = isinstance(node, ast.JoinedStr)
+            self.in_f_string += is_f_string
+            self.visit_all([*ast.iter_child_nodes(node)], tables)
+            self.in_f_string -= is_f_string
+
+    def function(
+        self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, tables: list[symtable.SymbolTable]
+    ) -> None:
+        self.visit_all([*node.args.defaults, *node.args.kw_defaults], tables)
+        if isinstance(node, ast.Lambda):
+            self.visit(node.body, self.enter(tables))
+            return
+        if not self.future:
+            given = [*node.args.posonlyargs, *node.args.args]
+            rest = [node.args.vararg, node.args.kwarg, *node.args.kwonlyargs]
+            annotations: list[ast.AST | None] = [each.annotation for each in (*given, *rest) if each]
+            self.visit_all([*annotations, node.returns], tables)
+        self.visit_all([*node.decorator_list], tables)
+        self.visit_all([*node.body], self.enter(tables))
+
+    def comprehension(
+        self,
+        node: ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp,
+        tables: list[symtable.SymbolTable],
+    ) -> None:
+        first, *others = node.generators
+        self.visit(first.iter, tables)
+        inside = self.enter(tables)
+        self.visit_all([first.target, *first.ifs, *others], inside)
+        self.visit_all([node.value, node.key] if isinstance(node, ast.DictComp) else [node.elt], inside)
+
+    def name(self, node: ast.Name, tables: list[symtable.SymbolTable]) -> None:
+        # Before Python 3.12 the offsets inside f-strings are not the file's; private names are mangled.
+        is_private = self.in_class and node.id.startswith("__") and not node.id.endswith("__")
+        if self.in_f_string or is_private or node.id in ("__class__", "__module__", "__qualname__"):
+            return
+        offset = self.lines[node.lineno - 1] + node.col_offset
+        self.found[offset] = self.described(node.id, tables[-1])
+
+    def described(self, name: str, table: symtable.SymbolTable) -> Found:
+        symbol = table.lookup(name)
+        if table.get_type() == "module" or symbol.is_global():
+            if symbol.is_declared_global():
+                return "module", True
+            try:
+                return "module", self.module.lookup(name).is_local()
+            except KeyError:
+                return "module", False
+        return ("own" if symbol.is_local() else "outer"), True
+
+
+def described(scope: Scope, name: str) -> Found:
+    binding = scope.binding(name)
+    if binding.scope is None:
+        return "module", False
+    if binding.scope.kind is ScopeKind.MODULE:
+        return "module", True
+    return ("own" if binding.scope is scope else "outer"), True
+
+
+def readable(paths: list[Path]) -> Iterator[tuple[Path, str]]:
+    for path in paths:
+        content = path.read_bytes()
+        if b"\r" in content or b"\f" in content or not content.isascii():
+            continue
+        try:
+            ast.parse(content)
+        except SyntaxError:
+            continue
+        yield path, content.decode()
+
+
+def test_every_name_is_bound_where_symtable_says() -> None:
+    print(f"seed {SEED}")
+    compared = 0
+    differences: list[str] = []
+    for path, source in readable(real_files(160, SEED)):
+        theirs = SymtableNames(source).found
+        walk = walked(FILE_ID, parser_input(source.encode()))
+        ours = {
+            bstart: (name, described(scope, name))
+            for bstart, _, scope, name, _, context, *_ in walk.references
+            if context in ("load", "store", "delete")
+        }
+        for offset, found in theirs.items():
+            compared += 1
+            name, our_found = ours.get(offset, ("", None))
+            if our_found != found:
+                differences.append(f"{path}:{offset} {name}: symtable {found}, here {our_found}")
+    assert not differences, f"{len(differences)} of {compared}: " + "\n".join(differences[:20])
+    assert compared > 50_000
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_definitions_names_calls_and_imports_are_those_of_ast(part: int) -> None:
+    print(f"seed {SEED + part}")
+    for path, source in readable(real_files(40, SEED + part)):
+        tree = ast.parse(source)
+        rows = all_rows(source)
+        assert definitions_here(rows[DEFS.name]) == definitions_of(tree), path
+        assert imports_here(rows[IMPORTS.name]) == imports_of(tree), path
+        nodes = Counter(type(node) for node in ast.walk(tree))
+        assert len(rows[CALLSITES.name]) == nodes[ast.Call], path
+        contexts = Counter(row["context"] for row in rows[NAME_REFS.name])
+        assert contexts["attribute"] == nodes[ast.Attribute], path
+        assert contexts["parameter"] == nodes[ast.arg], path
+        assert contexts["keyword"] == keywords_of(tree), path
+        assert contexts["load"] + contexts["store"] + contexts["delete"] == nodes[ast.Name] + captures_of(tree), path
+
+
+def definitions_here(rows: list[Row]) -> list[tuple[object, ...]]:
+    found = [
+        (
+            row["local_qname"],
+            row["kind"],
+            row["is_async"],
+            [(parameter["name"], parameter["kind"]) for parameter in row["parameters"]],
+            len(row["decorators"]),
+            len(row["bases"]),
+            row["docstring"],
+        )
+        for row in rows
+        if row["kind"] != "lambda"
+    ]
+    return sorted(found, key=repr)
+
+
+def definitions_of(tree: ast.Module) -> list[tuple[object, ...]]:
+    found: list[tuple[object, ...]] = []
+
+    def visit(node: ast.AST, prefix: str) -> None:
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.ClassDef):
+                header = ("class", False, [], len(child.decorator_list), len(child.bases))
+                found.append((prefix + child.name, *header, ast.get_docstring(child)))
+            elif isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
+                is_async = isinstance(child, ast.AsyncFunctionDef)
+                header = ("function", is_async, parameters_of(child.args), len(child.decorator_list), 0)
+                found.append((prefix + child.name, *header, ast.get_docstring(child)))
+            is_definition = isinstance(child, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+            visit(child, f"{prefix}{child.name}." if is_definition else prefix)
+
+    visit(tree, "")
+    return sorted(found, key=repr)
+
+
+def parameters_of(arguments: ast.arguments) -> list[tuple[str, str]]:
+    found = [(each.arg, "positional_only") for each in arguments.posonlyargs]
+    found += [(each.arg, "positional") for each in arguments.args]
+    found += [(arguments.vararg.arg, "vararg")] if arguments.vararg else []
+    found += [(each.arg, "keyword_only") for each in arguments.kwonlyargs]
+    found += [(arguments.kwarg.arg, "kwarg")] if arguments.kwarg else []
+    return found
+
+
+def imports_here(rows: list[Row]) -> Counter[tuple[object, ...]]:
+    return Counter(
+        (row["level"], row["module"], "*" if row["kind"] == "star" else row["name"], row["alias"])
+        for row in rows
+        if row["kind"] != "dynamic"
+    )
+
+
+def imports_of(tree: ast.Module) -> Counter[tuple[object, ...]]:
+    found: Counter[tuple[object, ...]] = Counter()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found.update((0, alias.name, None, alias.asname) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            found.update((node.level, node.module or "", alias.name, alias.asname) for alias in node.names)
+    return found
+
+
+def keywords_of(tree: ast.Module) -> int:
+    passed = sum(isinstance(node, ast.keyword) and node.arg is not None for node in ast.walk(tree))
+    return passed + sum(len(node.kwd_attrs) for node in ast.walk(tree) if isinstance(node, ast.MatchClass))
+
+
+def captures_of(tree: ast.Module) -> int:
+    """Names that ast keeps as plain strings."""
+    count = 0
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar):
+            count += node.name is not None
+        elif isinstance(node, ast.MatchMapping):
+            count += node.rest is not None
+    return count

@@ -32,7 +32,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="codeanatomy", description="A code property graph, kept current commit by commit.")
+    parser = argparse.ArgumentParser(
+        prog="codeanatomy", description="A code property graph, kept current commit by commit."
+    )
     parser.add_argument("--version", action="version", version=__version__)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     state = argparse.ArgumentParser(add_help=False)
@@ -48,7 +50,9 @@ def _add_build(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("repo", type=Path, metavar="REPO", help="a git repository, or with --worktree any folder")
     parser.add_argument("--commit", metavar="REV", help="revision to build (default: HEAD)")
     parser.add_argument("--full", action="store_true", help="rebuild everything, whatever changed")
-    parser.add_argument("--worktree", action="store_true", default=None, help="build the folder's files as they are now")
+    parser.add_argument(
+        "--worktree", action="store_true", default=None, help="build the folder's files as they are now"
+    )
     parser.add_argument("--wait", type=float, metavar="SECONDS", help="how long to wait for another run (default: not)")
     parser.add_argument("--json", action="store_true", help="print one JSON object on stdout")
     parser.set_defaults(command=_build)
@@ -76,9 +80,7 @@ def _build(told: argparse.Namespace) -> int:
     from codeanatomy_assets.orchestration.progress import Terminal
     from codeanatomy_assets.orchestration.summary import as_text
 
-    settings = from_environment(
-        repo=told.repo, state=told.state, worktree=told.worktree, lock_wait_seconds=told.wait
-    )
+    settings = from_environment(repo=told.repo, state=told.state, worktree=told.worktree, lock_wait_seconds=told.wait)
     built = build(settings, Terminal(), told.commit, told.full)
     print(json.dumps(built) if told.json else as_text(built, _state_option(told)))
     return 0
@@ -112,4 +114,3 @@ def _settings(told: argparse.Namespace) -> Settings:
 
 def _state_option(told: argparse.Namespace) -> str:
     return f" --state {told.state}" if told.state else ""
-

@@ -1,1 +1,33 @@
-"""Fixtures that tests of several stages share."""
+"""Fixtures that tests of several stages share: one Spark session for the whole test process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from codeanatomy_assets.orchestration.resources import spark_engine
+from codeanatomy_assets.settings import Settings
+from codeanatomy_assets.storage.spark_session import SparkEngine
+from codeanatomy_assets_tests.states import BuiltState
+
+
+@pytest.fixture(scope="session")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkEngine]:
+    """The process's Spark engine: its JVM starts with the first test that needs it."""
+    engine = spark_engine(Settings(state=tmp_path_factory.mktemp("engine")))
+    yield engine
+    engine.stop()
+
+
+@pytest.fixture(scope="session")
+def spark(engine: SparkEngine) -> SparkSession:
+    return engine.session()
+
+
+@pytest.fixture
+def built(tmp_path: Path, engine: SparkEngine) -> BuiltState:
+    """An empty git repository and an empty state for it, built in this process on the shared session."""
+    return BuiltState.create(tmp_path, engine)

@@ -38,13 +38,20 @@ FILE_CHANGES = Table(
         COMMIT,
         FILE_ID,
         PATH,
-        Column("change_kind", STRING, "`renamed` is the new path's row; the old path's is `deleted`.", False, CHANGE_KINDS),
+        Column(
+            "change_kind", STRING, "`renamed` is the new path's row; the old path's is `deleted`.", False, CHANGE_KINDS
+        ),
         Column("old_path", STRING, "Where a renamed file came from, by git's similarity.", nullable=True),
         Column("old_sha256", STRING, "Content before; null when added.", nullable=True),
         Column("new_sha256", STRING, "Content after; null when deleted.", nullable=True),
         Column("stages_touched", Array(STRING), "Stages that read what changed: none of them for a README."),
     ),
-    example={"commit": "9f2c…", "path": "src/app/urls.py", "change_kind": "modified", "stages_touched": ["repository", "syntax"]},
+    example={
+        "commit": "9f2c…",
+        "path": "src/app/urls.py",
+        "change_kind": "modified",
+        "stages_touched": ["repository", "syntax"],
+    },
 )
 
 TABLES = (REPO_SNAPSHOT, FILE_CHANGES)

@@ -195,7 +195,7 @@ def open_type_parameters(
     parameters = g.code_children(node)
     for parameter in parameters:
         name, bound = _type_parameter(parameter)
-        if name is None:
+        if name is None or node.has_error and not _starts_parameter(walk, node, name):
             entries.append((parameter, header, LOAD))
             continue
         text = walk.refer(name, header, STORE)
@@ -204,11 +204,17 @@ def open_type_parameters(
     return header, parameters
 
 
+def _starts_parameter(walk: Walk, node: Node, name: Node) -> bool:
+    """PEP 696 defaults are errors to the grammar, which then takes `int` of `[T = int]` for a parameter."""
+    before = walk.content[node.start_byte : name.start_byte].rstrip(b" \t\r\n\f\\*")
+    return before.endswith((b"[", b","))
+
+
 def _type_parameter(node: Node) -> tuple[Node | None, Node | None]:
     """The name and the bound of `T`, `T: int`, `*Ts` or `**P`."""
     bound: Node | None = None
     inner: Node | None = node
-    while inner is not None and inner.kind_id in (g.TYPE, g.CONSTRAINED_TYPE, g.SPLAT_TYPE):
+    while inner is not None and (inner.is_error or inner.kind_id in (g.TYPE, g.CONSTRAINED_TYPE, g.SPLAT_TYPE)):
         children = g.code_children(inner)
         if inner.kind_id == g.CONSTRAINED_TYPE and len(children) > 1:
             bound = children[1]

@@ -106,7 +106,9 @@ def serve_ui(settings: Settings, port: int) -> int:
     home = write_instance_config(settings)
     command = [sys.executable, "-m", "dagster", "dev", "-m", "codeanatomy_assets.definitions"]
     environment = {**to_environment(settings), "DAGSTER_HOME": str(home)}
-    return subprocess.run([*command, "-h", "127.0.0.1", "-p", str(port)], env=environment, cwd=home, check=False).returncode
+    return subprocess.run(
+        [*command, "-h", "127.0.0.1", "-p", str(port)], env=environment, cwd=home, check=False
+    ).returncode
 
 
 def write_instance_config(settings: Settings) -> Path:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NoReturn
 
 from codeanatomy_assets.contracts.table import Stage
 from codeanatomy_assets.errors import BadInput
@@ -108,5 +109,5 @@ def _holds(repository: GitRepository, last: LedgerRow | None) -> bool:
     return last is not None and last.commit != NO_COMMIT and repository.contains(last.commit)
 
 
-def _no_spark() -> None:  # type: ignore[misc]
+def _no_spark() -> NoReturn:
     raise RuntimeError("this store was opened for light reads: it has no Spark session")

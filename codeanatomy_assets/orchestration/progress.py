@@ -40,7 +40,11 @@ class Terminal:
         finished = done >= total
         if finished:
             del self._began[label]
-        if not self._watched or now - began < LONG_WORK_SECONDS or (now - self._drawn < REDRAW_SECONDS and not finished):
+        if (
+            not self._watched
+            or now - began < LONG_WORK_SECONDS
+            or (now - self._drawn < REDRAW_SECONDS and not finished)
+        ):
             return
         self._drawn = now
         filled = BAR_WIDTH * done // max(total, 1)

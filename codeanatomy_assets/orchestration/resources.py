@@ -20,7 +20,9 @@ from codeanatomy_assets.storage.spark_session import SparkEngine, SparkSettings
 
 UPDATE_JOB = "update_job"
 SESSION_CONFIG = {
-    "commit": dg.Field(str, default_value="", description="Revision to build; empty for HEAD. Only update_job uses it."),
+    "commit": dg.Field(
+        str, default_value="", description="Revision to build; empty for HEAD. Only update_job uses it."
+    ),
     "full": dg.Field(bool, default_value=False, description="Rebuild everything, whatever changed."),
 }
 
@@ -65,7 +67,12 @@ class RunSession:
     """What the steps of one Dagster run share: one writing run, begun by the first step that asks."""
 
     def __init__(
-        self, settings: Settings, spark: GatewaySparkResource, lock: StateLock, progress: Progress, config: dict[str, Any]
+        self,
+        settings: Settings,
+        spark: GatewaySparkResource,
+        lock: StateLock,
+        progress: Progress,
+        config: dict[str, Any],
     ) -> None:
         self.settings = settings
         self.progress = progress

@@ -88,6 +88,9 @@ def status_as_text(found: dict[str, Any]) -> str:
         return f"nothing is built in {found['state']} yet: run `codeanatomy build REPO`"
     lines = [f"repository {found['repository']}", f"state      {found['state']}"]
     lines += [f"in use by  {found['in_use_by']}"] if found["in_use_by"] else []
-    lines += [f"  {row['sequence']:>4}  {row['commit'][:12]}  {row['built_at']}  {row['mode']}" for row in found["built"][-10:]]
+    lines += [
+        f"  {row['sequence']:>4}  {row['commit'][:12]}  {row['built_at']}  {row['mode']}"
+        for row in found["built"][-10:]
+    ]
     lines += [f"  {name}: {count} rows" for name, count in found["rows"].items()]
     return "\n".join(lines)

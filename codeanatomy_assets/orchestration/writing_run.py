@@ -180,7 +180,9 @@ class WritingRun:
             self.lock.release()
 
 
-def begin_update(plan: Plan, settings: Settings, engine: SparkEngine, lock: StateLock, progress: Progress) -> WritingRun:
+def begin_update(
+    plan: Plan, settings: Settings, engine: SparkEngine, lock: StateLock, progress: Progress
+) -> WritingRun:
     """Start the run that moves the state to the plan's target: lock, recover, fetch."""
     return _begin(settings, engine, lock, progress, plan.target, plan.full, None)
 
@@ -220,7 +222,9 @@ def _begin(
             progress.say(f"recovered {len(recovered.restored)} tables from a run that died")
         moved = moved_stages(fingerprints, recovered.last)
         if target is None and moved:
-            raise BadInput(f"the {moved[0]} stage's code or settings changed since the last build: run update_job first")
+            raise BadInput(
+                f"the {moved[0]} stage's code or settings changed since the last build: run update_job first"
+            )
         return WritingRun(
             settings=settings,
             progress=progress,

@@ -60,7 +60,8 @@ def recover(
     repaired, restored = _repair_known(store, last, attempt) if last else ({}, [])
     if last and restored:
         state = replace(last.state, refs=repaired)
-        closing = replace(last, state=state, mode="recovery", attempt=attempt.number, summary={**last.summary, "restored": restored})
+        summary = {**last.summary, "restored": restored}
+        closing = replace(last, state=state, mode="recovery", attempt=attempt.number, summary=summary)
         last = ledger.append(closing, last, attempt)
     wanted = buckets or (last.state.buckets if last else 1)
     refs: dict[str, TableRef] = {}

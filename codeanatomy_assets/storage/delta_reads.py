@@ -69,7 +69,9 @@ def read_light(
     return query(open_table(state.ref(table), storage_options), _selection(table, condition)).cast(table.arrow_schema())
 
 
-def stream(state: TableState, table: Table, storage_options: Mapping[str, str] | None = None) -> Iterator[pa.RecordBatch]:
+def stream(
+    state: TableState, table: Table, storage_options: Mapping[str, str] | None = None
+) -> Iterator[pa.RecordBatch]:
     """A whole dataset without a JVM, batch by batch, never held whole."""
     opened = open_table(state.ref(table), storage_options)
     reader = QueryBuilder().register("t", opened).execute(_selection(table, []))
@@ -139,8 +141,9 @@ def changes_light(
         feed = open_table(after, storage_options).load_cdf(
             starting_version=before.version + 1, ending_version=after.version
         )
-        rows = [row for row in pa.table(feed.read_all()).to_pylist() if not table.stored_in or row["rule"] == table.name]
-        signed = [(row, -1 if row["_change_type"] in GONE else 1) for row in rows]
+        rows = pa.table(feed.read_all()).to_pylist()
+        ours = (row for row in rows if not table.stored_in or row["rule"] == table.name)
+        signed = [(row, -1 if row["_change_type"] in GONE else 1) for row in ours]
     return _netted(table, signed)
 
 

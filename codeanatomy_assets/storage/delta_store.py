@@ -235,19 +235,18 @@ class DeltaStore:
         if table.bucketed:
             rows = rows.selectExpr("*", f"{bucket_sql(state.buckets)} AS {BUCKET}").repartition(BUCKET)
             rows = rows.sortWithinPartitions(BUCKET, table.owner_column)
-        writer = rows.write.format("delta").mode("overwrite")
+        if owners is not None:
+            rows = delta_reads.scoped(rows, table, state.buckets, owners)
+        writer = rows.write.format("delta").mode("overwrite").option(ATTEMPT_KEY, attempt.mark)
+        writer = writer.option("txnAppId", transaction.app_id).option("txnVersion", transaction.version)
         if owners is not None or table.stored_in:
-            predicate = _write_predicate(table, state.buckets, owners)
-            rows = delta_reads.scoped(rows, table, state.buckets, owners) if owners is not None else rows
-            writer = rows.write.format("delta").mode("overwrite").option("replaceWhere", predicate)
-        writer = writer.option(ATTEMPT_KEY, attempt.mark)
-        writer.option("txnAppId", transaction.app_id).option("txnVersion", transaction.version).save(state.ref(table).path)
+            writer = writer.option("replaceWhere", _write_predicate(table, state.buckets, owners))
+        writer.save(state.ref(table).path)
 
     def _owners(self, state: TableState, table: Table) -> frozenset[str]:
         where = f" WHERE rule = '{table.name}'" if table.stored_in else ""
-        found = delta_reads.query(
-            delta_reads.open_table(state.ref(table), self.options), f"SELECT DISTINCT {table.owner_column} FROM t{where}"
-        )
+        opened = delta_reads.open_table(state.ref(table), self.options)
+        found = delta_reads.query(opened, f"SELECT DISTINCT {table.owner_column} FROM t{where}")
         return frozenset(found.column(0).to_pylist())
 
     def _count(self, state: TableState, table: Table) -> int:

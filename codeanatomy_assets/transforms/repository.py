@@ -8,7 +8,7 @@ from codeanatomy_assets.contracts.repository import FILE_CHANGES
 from codeanatomy_assets.contracts.table import Stage
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 
 READ_BY_SYNTAX = ("sha256", "is_python", "skip_reason")
 
@@ -24,9 +24,8 @@ def file_changes(snapshot_changes: DataFrame, renames: DataFrame, commit: str) -
     old = snapshot_changes.where("delta < 0").alias("old")
     new = snapshot_changes.where("delta > 0").alias("new")
     both = old.join(new, F.col("old.file_id") == F.col("new.file_id"), "full")
-    paired = both.join(
-        F.broadcast(_agreed(renames, old, new)).alias("rename"), F.col("rename.new_path") == F.col("new.path"), "left"
-    )
+    renamed = F.broadcast(_agreed(renames, old, new)).alias("rename")
+    paired = both.join(renamed, F.col("rename.new_path") == F.col("new.path"), "left")
     came, went = F.col("old.file_id").isNull(), F.col("new.file_id").isNull()
     kind = (
         F.when(went, "deleted")
@@ -40,21 +39,22 @@ def file_changes(snapshot_changes: DataFrame, renames: DataFrame, commit: str) -
         F.coalesce("new.path", "old.path").alias("path"),
         kind.alias("change_kind"),
         F.when(came, F.col("rename.old_path")).alias("old_path"),
-        F.col("old.sha256").alias("old_sha256"),
+        F.coalesce("old.sha256", "rename.sha256").alias("old_sha256"),
         F.col("new.sha256").alias("new_sha256"),
         _stages_touched().alias("stages_touched"),
     ).select(*FILE_CHANGES.column_names)
 
 
 def _agreed(renames: DataFrame, old: DataFrame, new: DataFrame) -> DataFrame:
+    """The renames that the feed bears out, each with the content that the old path had."""
     from pyspark.sql import functions as F
 
-    went = old.select(F.col("old.path").alias("old_path"))
+    went = old.select(F.col("old.path").alias("old_path"), F.col("old.sha256").alias("sha256"))
     came = new.select(F.col("new.path").alias("new_path"))
-    return renames.join(went, "old_path", "left_semi").join(came, "new_path", "left_semi")
+    return renames.join(went, "old_path").join(came, "new_path", "left_semi")
 
 
-def _stages_touched():  # type: ignore[no-untyped-def]
+def _stages_touched() -> Column:
     """The stages that read something of the file that changed: only Python text goes past the first."""
     from pyspark.sql import functions as F
 

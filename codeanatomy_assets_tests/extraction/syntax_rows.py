@@ -27,9 +27,7 @@ def all_rows(source: str | bytes) -> dict[str, list[Row]]:
     content = source.encode() if isinstance(source, str) else source
     collected = collect(FILE_ID, "m.py", content)
     return {
-        each.table.name: [
-            dict(zip(each.table.column_names, row, strict=True)) for row in collected[each.table.name]
-        ]
+        each.table.name: [dict(zip(each.table.column_names, row, strict=True)) for row in collected[each.table.name]]
         for each in COLLECTORS
     }
 

@@ -71,10 +71,13 @@ def test_a_range_may_span_lines_and_end_past_the_file() -> None:
         ("scip-python python repository 0 a/__init__:", SymbolParts("module", "repository 0", "a", "__init__:", "a")),
         ("scip-python python repository 0 a/", SymbolParts("module", "repository 0", "a", "", "a")),
         ("scip-python python x  y 1 a/`größe`.", SymbolParts("term", "x y 1", "a", "`größe`.", "größe")),
-        ("scip-python python python-stdlib 3.12 builtins/len().", SymbolParts("method", "python-stdlib 3.12", "builtins", "len().", "len")),
+        (
+            "scip-python python python-stdlib 3 os/getcwd().",
+            SymbolParts("method", "python-stdlib 3", "os", "getcwd().", "getcwd"),
+        ),
         ("scip-python python repository 0 ``/C#", SymbolParts("type", "repository 0", "", "C#", "C")),
     ],
-)  # fmt: skip
+)
 def test_a_symbol_is_split_into_its_parts(symbol: str, parts: SymbolParts) -> None:
     assert symbol_parts(symbol) == parts
 

@@ -36,6 +36,10 @@ class SymtableNames:
             and any(alias.name == "annotations" for alias in node.names)
             for node in self.tree.body
         )
+        # What a function binds under `global` is the module's, though the module's own table may not list it.
+        self.bound_by_functions = {
+            name for node in ast.walk(self.tree) if isinstance(node, ast.Global) for name in node.names
+        }
         self.children = {self.module.get_id(): iter(self.module.get_children())}
         self.found: dict[int, Found] = {}
         self.in_f_string = 0
@@ -116,7 +120,7 @@ class SymtableNames:
     def described(self, name: str, table: symtable.SymbolTable) -> Found:
         symbol = table.lookup(name)
         if table.get_type() == "module" or symbol.is_global():
-            if symbol.is_declared_global():
+            if symbol.is_declared_global() or name in self.bound_by_functions:
                 return "module", True
             try:
                 return "module", self.module.lookup(name).is_local()

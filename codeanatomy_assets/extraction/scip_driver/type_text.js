@@ -4,7 +4,7 @@
 
 const { ClassFlags, FunctionFlags, TypeCategory, TypeFlags } = require('./kinds');
 
-const DEEPEST = 8;
+const DEEPEST = 16;
 const MOST_PARTS = 3000;
 const CUT = '<cut>';
 const PROPERTY_ACCESSORS = ['fget', 'fset', 'fdel'];
@@ -62,6 +62,11 @@ class TypeText {
     }
   }
 
+  // A function of the surroundings that no use has specialized is the same as long as they are.
+  isExternal(file) {
+    return this.locate(file).startsWith('<');
+  }
+
   all(types, depth) {
     return (types || []).map((type) => this.of(type, depth + 1)).join(',');
   }
@@ -69,6 +74,9 @@ class TypeText {
   ofFunction(type, depth) {
     const details = type.details;
     const specialized = type.specializedTypes;
+    if (details.declaration && !specialized && this.isExternal(details.declaration.path)) {
+      return `def ${details.fullName}@${this.locate(details.declaration.path)}#${details.parameters.length}`;
+    }
     const parameters = details.parameters.map((parameter, position) => {
       const parameterType = specialized ? specialized.parameterTypes[position] : parameter.type;
       const standard = parameter.hasDefault ? `=${this.of(parameter.defaultType, depth + 1)}` : '';

@@ -28,11 +28,18 @@ def ledger_stage(context: dg.AssetExecutionContext) -> dg.MaterializeResult[None
     run = session.current
     if run is not None:
         session.finish(summarise(run))
-        reconcile(context.instance, {row["file_id"] for row in run.read_light(REPO_SNAPSHOT).to_pylist() if row["is_python"]})
+        reconcile(
+            context.instance, {row["file_id"] for row in run.read_light(REPO_SNAPSHOT).to_pylist() if row["is_python"]}
+        )
     last = open_ledger(session.settings).resolve(None)
     return dg.MaterializeResult(
         asset_key=GRAPH_COMMITS.name,
-        metadata={"commit": last.commit, "sequence": last.sequence, "mode": last.mode, "dagster/row_count": last.sequence},
+        metadata={
+            "commit": last.commit,
+            "sequence": last.sequence,
+            "mode": last.mode,
+            "dagster/row_count": last.sequence,
+        },
     )
 
 

@@ -28,7 +28,9 @@ def repository_stage(run: WritingRun, tables: Sequence[Table]) -> Iterator[Produ
     if not run.moves_commit:
         yield Produced(FILE_CHANGES)
         return
-    renames = run.spark.createDataFrame(list(changes.renamed.items()) if changes else [], "new_path string, old_path string")
+    renames = run.spark.createDataFrame(
+        list(changes.renamed.items()) if changes else [], "new_path string, old_path string"
+    )
     changed = repository.file_changes(run.changes(REPO_SNAPSHOT), renames, run.commit)
     yield Produced(FILE_CHANGES, run.replace(FILE_CHANGES, changed, Scope.of((run.commit,))))
 

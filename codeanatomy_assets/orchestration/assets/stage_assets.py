@@ -111,6 +111,8 @@ def _record_files(context: dg.AssetExecutionContext, run: WritingRun, done: Prod
     for file_id in sorted(done.written.owners - own):
         context.log_event(
             dg.AssetMaterialization(
-                done.table.name, partition=file_id, metadata={"commit": run.commit, "delta_version": done.written.ref.version}
+                done.table.name,
+                partition=file_id,
+                metadata={"commit": run.commit, "delta_version": done.written.ref.version},
             )
         )

@@ -1,0 +1,72 @@
+"""States for tests: a real repository built in process, on the test process's Spark session."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from codeanatomy_assets.contracts import catalog, identity
+from codeanatomy_assets.orchestration.build import build
+from codeanatomy_assets.orchestration.plan import open_ledger
+from codeanatomy_assets.settings import Settings
+from codeanatomy_assets.storage import delta_reads
+from codeanatomy_assets.storage.ledger import LedgerRow
+from codeanatomy_assets.storage.lock import StateLock
+from codeanatomy_assets.storage.spark_session import SparkEngine
+from codeanatomy_assets_tests.git_repositories import GitRepo
+
+
+class Quiet:
+    """Progress that is kept for the test to look at."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def say(self, text: str) -> None:
+        self.lines.append(text)
+
+    def advance(self, label: str, done: int, total: int) -> None:
+        pass
+
+
+@dataclass
+class BuiltState:
+    """A repository, its state folder, and what is in it."""
+
+    repo: GitRepo
+    settings: Settings
+    engine: SparkEngine
+    progress: Quiet
+
+    @classmethod
+    def create(cls, folder: Path, engine: SparkEngine, **settings: Any) -> BuiltState:
+        repo = GitRepo.create(folder / "repo")
+        return cls(repo, Settings(repo=repo.folder, state=folder / "state", **settings), engine, Quiet())
+
+    def build(self, revision: str | None = None, full: bool = False) -> dict[str, Any]:
+        lock = StateLock(self.settings.state)
+        return build(self.settings, self.progress, revision, full, lambda: self.engine, lock)
+
+    def commit(self, files: dict[str, str], message: str = "a commit") -> dict[str, Any]:
+        """Commit these files and build the commit."""
+        self.repo.commit_files(files, message)
+        return self.build()
+
+    def last(self) -> LedgerRow:
+        return open_ledger(self.settings).resolve(None)
+
+    def rows(self, dataset: str, commit: str | None = None) -> list[dict[str, Any]]:
+        """A dataset as the ledger's last row has it, or an earlier commit's."""
+        return self.arrow(dataset, commit).to_pylist()
+
+    def arrow(self, dataset: str, commit: str | None = None) -> pa.Table:
+        return delta_reads.read_light(open_ledger(self.settings).resolve(commit).state, catalog.table(dataset))
+
+    def file_id(self, path: str) -> str:
+        return identity.FILE.of(self.settings.repo_id, path)
+
+    def versions(self) -> dict[str, int]:
+        return {name: ref.version for name, ref in self.last().state.refs.items()}

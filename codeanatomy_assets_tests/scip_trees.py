@@ -79,7 +79,8 @@ def write_tree(folder: Path, files: Mapping[str, str | bytes]) -> Path:
 
 
 def python_files(folder: Path) -> list[str]:
-    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*.py*"))
+    found = (path for path in folder.rglob("*") if path.suffix in {".py", ".pyi"} and path.is_file())
+    return sorted(str(path.relative_to(folder)) for path in found)
 
 
 def installed_sources(package: str, folder: Path) -> Path:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from codeanatomy_assets.storage import delta_reads
 from codeanatomy_assets.storage.ledger import LedgerRow
 from codeanatomy_assets.storage.lock import StateLock
 from codeanatomy_assets.storage.spark_session import SparkEngine
+from codeanatomy_assets.storage.table_state import TableState
 from codeanatomy_assets_tests.git_repositories import GitRepo
 
 
@@ -64,6 +65,16 @@ class BuiltState:
 
     def arrow(self, dataset: str, commit: str | None = None) -> pa.Table:
         return delta_reads.read_light(open_ledger(self.settings).resolve(commit).state, catalog.table(dataset))
+
+    def ledger_rows(self) -> list[LedgerRow]:
+        return open_ledger(self.settings).rows()
+
+    def ledger_state(self, commit: str | None) -> TableState:
+        return open_ledger(self.settings).resolve(commit).state
+
+    def at(self, folder: Path) -> BuiltState:
+        """The same state, with the repository looked for elsewhere."""
+        return replace(self, settings=replace(self.settings, repo=folder))
 
     def file_id(self, path: str) -> str:
         return identity.FILE.of(self.settings.repo_id, path)

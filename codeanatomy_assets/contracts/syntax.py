@@ -58,7 +58,7 @@ DEFS = Table(
         Column(
             "parameters",
             Array(PARAMETER),
-            "In order; kind is positional_only, positional, vararg, keyword_only or kwarg.",
+            "In order, with their names' spans; kind is positional_only, positional, vararg, keyword_only or kwarg.",
         ),
         Column("returns", STRING, "The return annotation as written.", nullable=True),
         Column("type_parameters", Array(STRING), "PEP 695 parameters as written."),
@@ -117,7 +117,7 @@ CALLSITES = Table(
         FILE_ID,
         Column("call_id", STRING, "Id from enclosing definition, callee text and ordinal."),
         SCOPE_ID,
-        Column("callee_text", STRING, "The callee as written, white space folded."),
+        Column("callee_text", STRING, "The callee as written, white space folded, cut at 200 characters."),
         Column("callee_kind", STRING, "A name, an attribute, or any other expression.", False, CALLEE_KINDS),
         Column("callee_name", STRING, "The callee's last name; null for other expressions.", nullable=True),
         Column("callee_bstart", INT, "First byte of the callee's last name, of the whole callee if it has none."),

@@ -15,6 +15,9 @@ from codeanatomy_assets.extraction.syntax_headers import class_arguments
 from codeanatomy_assets.extraction.syntax_strings import string_value
 from codeanatomy_assets.extraction.syntax_walk import Walk
 
+# A default may hold a lambda with a default, and so on: unbounded, texts would be quadratic.
+MAX_DEFAULT = 1000
+
 
 def definition_rows(walk: Walk) -> list[Row]:
     return [_row(walk, definition) for definition in walk.definitions]
@@ -62,7 +65,7 @@ def _parameter(walk: Walk, parameter: Parameter) -> dict[str, object]:
         "name": parameter.name,
         "kind": parameter.kind,
         "annotation": walk.text(parameter.annotation) if parameter.annotation is not None else None,
-        "default": walk.text(parameter.default) if parameter.default is not None else None,
+        "default": walk.opening(parameter.default, MAX_DEFAULT) if parameter.default is not None else None,
         "bstart": parameter.bstart,
         "bend": parameter.bend,
     }
@@ -70,7 +73,7 @@ def _parameter(walk: Walk, parameter: Parameter) -> dict[str, object]:
 
 def _docstring(walk: Walk, body: Node) -> str | None:
     for statement in body.named_children:
-        if statement.is_extra:
+        if statement.kind_id in g.NOT_CODE:
             continue
         expressions = g.code_children(statement) if statement.kind_id == g.EXPRESSION_STATEMENT else []
         # A tuple without parentheses has several.

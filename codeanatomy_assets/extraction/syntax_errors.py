@@ -28,14 +28,9 @@ def parse_error_rows(walk: Walk) -> list[Row]:
 
 
 def _row(walk: Walk, kind: str, node: Node, ids: OrdinalIds) -> Row:
-    text = node.type if kind == "missing" else _first_characters(walk, node)
-    error_id, ordinal = ids.take(walk.encoded[kind] + walk.encoded[text])
+    text = node.type if kind == "missing" else walk.opening(node, MAX_TEXT)
+    error_id, ordinal = ids.take((kind,), text)
     return (walk.file_id, error_id, kind, text, ordinal, node.start_byte, node.end_byte)
-
-
-def _first_characters(walk: Walk, node: Node) -> str:
-    end = min(node.end_byte, node.start_byte + 4 * MAX_TEXT)
-    return walk.content[node.start_byte : end].decode("utf-8", "replace")[:MAX_TEXT]
 
 
 def _unread(root: Node) -> Iterator[tuple[str, Node]]:

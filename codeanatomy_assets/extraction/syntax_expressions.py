@@ -21,7 +21,7 @@ def _identifier(walk: Walk, node: Node, place: Place, role: Role) -> None:
 
 @handles("attribute")
 def _attribute(walk: Walk, node: Node, place: Place, role: Role) -> None:
-    inner, _ = walk.refer_chain(node, place, role)
+    inner, _, _ = walk.refer_chain(node, place, role)
     if inner is not None:
         walk.push([(inner, place, LOAD)])
 
@@ -78,7 +78,7 @@ def _call(walk: Walk, node: Node, place: Place, role: Role) -> None:
     else:
         given = g.code_children(arguments)
     callee_text = _callee_text(walk, function)
-    call_id, ordinal = walk.call_ids.take(walk.encoded[place.scope.def_id] + walk.encoded[callee_text])
+    call_id, ordinal = walk.call_ids.take((place.scope.def_id,), callee_text)
     callee = g.unwrapped(function)
     inner, chain, last = _refer_callee(walk, callee, place, call_id)
     name = walk.name_text(last.start_byte, last.end_byte) if last is not None else None
@@ -99,11 +99,8 @@ def _refer_callee(
     if callee.kind_id == g.IDENTIFIER and callee.start_byte != callee.end_byte:
         return None, [walk.refer(callee, place, Role("load", "callee", call_id))], callee
     if callee.kind_id == g.ATTRIBUTE:
-        last = callee.child_by_field_id(g.F_ATTRIBUTE)
-        inner, chain = walk.refer_chain(callee, place, Role("load", "callee", call_id))
-        if last is not None and last.start_byte != last.end_byte:
-            return inner, chain, last
-        return inner, None, None
+        inner, chain, last = walk.refer_chain(callee, place, Role("load", "callee", call_id))
+        return inner, chain if last is not None else None, last
     return callee, None, None
 
 
@@ -129,8 +126,12 @@ def _keyword(walk: Walk, node: Node, place: Place) -> Node | None:
 
 def _callee_text(walk: Walk, function: Node) -> str:
     end = min(function.end_byte, function.start_byte + 4 * MAX_CALLEE_TEXT)
-    text = walk.content[function.start_byte : end].decode("utf-8", "replace")
-    return " ".join(text.split())[:MAX_CALLEE_TEXT]
+    written = walk.content[function.start_byte : end]
+    text = walk.callee_texts.get(written)
+    if text is None:
+        text = " ".join(written.decode("utf-8", "replace").split())[:MAX_CALLEE_TEXT]
+        walk.callee_texts[written] = text
+    return text
 
 
 @handles("keyword_argument")

@@ -10,6 +10,8 @@ from tree_sitter import Language, Node, Parser
 LANGUAGE = Language(tree_sitter_python.language())
 _TYPE_BEFORE_BRACKET = re.compile(rb"type(?=[ \t\f]*(?:\\\r?\n[ \t\f]*)*[(\[])")
 
+_LONE_RETURN = re.compile(rb"\r(?!\n)")
+
 
 def kind(name: str) -> int:
     """The number of a named node kind."""
@@ -30,15 +32,24 @@ def field(name: str) -> int:
 def parse(content: bytes) -> Node:
     """The root of the syntax tree. A parser is cheap and keeps state, so each file gets its own.
 
-    The grammar reads `type(self).x = 1` as a type alias. No alias has a bracket after `type`, so there
-    the parser is shown another name of the same length; texts are taken from the content, not the tree.
+    Texts are taken from the content, not from the tree, so the parser may be shown other bytes of the same
+    length where the grammar reads what Python does not: `type(self).x = 1` is no type alias (no alias has
+    a bracket after `type`), and a lone carriage return ends a line.
     """
-    return Parser(LANGUAGE).parse(_TYPE_BEFORE_BRACKET.sub(b"typ_", content)).root_node
+    shown = _TYPE_BEFORE_BRACKET.sub(b"typ_", content)
+    if b"\r" in shown:
+        shown = _LONE_RETURN.sub(b"\n", shown)
+    return Parser(LANGUAGE).parse(shown).root_node
 
 
 def code_children(node: Node) -> list[Node]:
     """The named children that are code: comments and line continuations may stand between any two."""
-    return [child for child in node.named_children if not child.is_extra]
+    return [child for child in node.named_children if child.kind_id not in NOT_CODE]
+
+
+def annotation_parts(node: Node) -> list[Node]:
+    """What a type expression holds, without the node that only says that it is one."""
+    return code_children(node) if node.kind_id == TYPE else [node]
 
 
 def unwrapped(node: Node) -> Node:
@@ -94,6 +105,7 @@ TYPE = kind("type")
 TYPE_PARAMETER = kind("type_parameter")
 TYPED_PARAMETER = kind("typed_parameter")
 WILDCARD = kind("wildcard_import")
+NOT_CODE = frozenset((COMMENT, LINE_CONTINUATION))
 SEQUENCES = frozenset((kind("list"), kind("tuple"), kind("set"), EXPRESSION_LIST))
 
 F_ALIAS = field("alias")

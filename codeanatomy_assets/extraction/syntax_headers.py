@@ -153,6 +153,8 @@ def read_parameters(walk: Walk, node: Node | None) -> list[Parameter]:
 
 
 def _read_parameter(walk: Walk, node: Node, kind: str) -> Parameter:
+    if node.kind_id == g.IDENTIFIER:
+        return Parameter(walk.text(node), kind, [node], None, None, node.start_byte, node.end_byte)
     annotation = node.child_by_field_id(g.F_TYPE)
     default = node.child_by_field_id(g.F_VALUE)
     pattern = node.child_by_field_id(g.F_NAME)

@@ -7,7 +7,7 @@ from tree_sitter import Node
 from codeanatomy_assets.contracts import identity
 from codeanatomy_assets.extraction import syntax_grammar as g
 from codeanatomy_assets.extraction.scopes import Imported
-from codeanatomy_assets.extraction.syntax_calls import candidates, star_imports
+from codeanatomy_assets.extraction.syntax_calls import candidates
 from codeanatomy_assets.extraction.syntax_facts import (
     Call,
     ImportClause,
@@ -119,7 +119,7 @@ def import_rows(walk: Walk) -> list[Row]:
 
 def _row(walk: Walk, clause: ImportClause, ids: OrdinalIds) -> Row:
     scope_id = clause.place.scope.def_id
-    import_id, ordinal = ids.take(walk.encoded[scope_id] + walk.encoded[_clause_text(clause)])
+    import_id, ordinal = ids.take((scope_id,), _clause_text(clause))
     name_bstart, name_bend = clause.name_span or (None, None)
     return (
         walk.file_id,
@@ -153,13 +153,14 @@ def _clause_text(clause: ImportClause) -> str:
 
 
 def _dynamic_imports(walk: Walk) -> list[ImportClause]:
-    stars = star_imports(walk)
-    found = (_dynamic_import(walk, call) for call in walk.calls if _is_dynamic(call, stars))
+    may_alias = any(clause.module.partition(".")[0] == "importlib" for clause in walk.imports)
+    called = [call for call in walk.calls if call.arguments and (may_alias or call.chain == ["__import__"])]
+    found = (_dynamic_import(walk, call) for call in called if _is_dynamic(call))
     return [clause for clause in found if clause is not None]
 
 
-def _is_dynamic(call: Call, stars: list[Imported]) -> bool:
-    return bool(call.arguments) and not _DYNAMIC.isdisjoint(candidates(call.place.scope, call.chain, stars))
+def _is_dynamic(call: Call) -> bool:
+    return not _DYNAMIC.isdisjoint(candidates(call.place.scope, call.chain, []))
 
 
 def _dynamic_import(walk: Walk, call: Call) -> ImportClause | None:

@@ -11,27 +11,23 @@ from __future__ import annotations
 from operator import itemgetter
 
 from codeanatomy_assets.contracts import identity
-from codeanatomy_assets.contracts.syntax import REF_CONTEXTS
 from codeanatomy_assets.extraction.syntax_exports import export_references
-from codeanatomy_assets.extraction.syntax_facts import EncodedParts, OrdinalIds, Row, encoded_part
+from codeanatomy_assets.extraction.syntax_facts import OrdinalIds, Row
 from codeanatomy_assets.extraction.syntax_walk import Walk
 
 _NOT_ASSIGNED = (None, None, None)
 
 
 def name_ref_rows(walk: Walk) -> list[Row]:
-    """Rows in source order. The longest table by far, so ids and bindings are cached part by part."""
+    """Rows in source order. The longest table by far, so each step counts."""
     references = walk.references + export_references(walk)
     references.sort(key=itemgetter(0))
-    ids = OrdinalIds(identity.REF, walk.file_id)
     file_id = walk.file_id
-    take = ids.take
-    contexts = {context: encoded_part(context) for context in REF_CONTEXTS}
-    encoded = EncodedParts()
+    take = OrdinalIds(identity.REF, file_id).take
     rows: list[Row] = []
     for bstart, bend, scope, name, dotted, context, usage, usage_id, assigned in references:
         scope_id = scope.def_id
-        ref_id, ordinal = take(encoded[scope_id] + contexts[context] + encoded[dotted or name])
+        ref_id, ordinal = take((scope_id, context), dotted or name)
         if context == "attribute" or context == "keyword":
             binding, binding_scope_id = "member", None
         else:

@@ -7,7 +7,9 @@ claims their kinds, and finds them in `walk.claimed` with their places.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import gc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from codeanatomy_assets.contracts import syntax
@@ -54,14 +56,27 @@ def collect(file_id: str, path: str, content: bytes) -> dict[str, list[Row]]:
     The path plays no part yet: a stub is read like any module.
     """
     source = parser_input(content)
-    walk = walked(file_id, source)
-    rows = {collector.table.name: collector.rows(walk) for collector in COLLECTORS}
+    with _no_garbage_collection():
+        walk = walked(file_id, source)
+        rows = {collector.table.name: collector.rows(walk) for collector in COLLECTORS}
     if source.is_stored:
         return rows
     return {
         collector.table.name: _in_stored_bytes(collector.table, rows[collector.table.name], source)
         for collector in COLLECTORS
     }
+
+
+@contextmanager
+def _no_garbage_collection() -> Iterator[None]:
+    """Tens of thousands of rows all live to the end: scanning them for garbage on the way takes a tenth of the time."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def walked(file_id: str, source: ParserInput) -> Walk:

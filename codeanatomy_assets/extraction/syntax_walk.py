@@ -19,7 +19,6 @@ from codeanatomy_assets.extraction.syntax_facts import (
     Assigned,
     Call,
     Definition,
-    EncodedParts,
     ImportClause,
     OrdinalIds,
     Place,
@@ -66,7 +65,7 @@ class Walk:
         self.too_deep: list[Node] = []
         self.claimed: dict[str, list[tuple[Node, Place]]] = {name: [] for name in claims}
         self.call_ids = OrdinalIds(identity.CALL, file_id)
-        self.encoded = EncodedParts()
+        self.callee_texts: dict[bytes, str] = {}
         self._def_ids = OrdinalIds(identity.DEF, file_id)
         self._type_ids = OrdinalIds(identity.TYPE_EXPR, file_id)
         self._owners: dict[str | None, Definition | None] = {None: None}
@@ -83,8 +82,13 @@ class Walk:
             handler = handlers.get(node.kind_id)
             if handler is not None:
                 handler(self, node, place, role)
-            else:
-                stack += [(child, place, role) for child in reversed(node.named_children)]
+                continue
+            for child in reversed(node.named_children):
+                # Names open no scope and hold nothing to walk: no need to keep them in order.
+                if child.kind_id == g.IDENTIFIER:
+                    self.refer(child, place, role)
+                else:
+                    stack.append((child, place, role))
         settle(self.scopes)
         return self
 
@@ -101,6 +105,11 @@ class Walk:
 
     def text(self, node: Node) -> str:
         return self.content[node.start_byte : node.end_byte].decode("utf-8", "replace")
+
+    def opening(self, node: Node, limit: int) -> str:
+        """The text's first characters, without reading the rest."""
+        end = min(node.end_byte, node.start_byte + 4 * limit)
+        return self.content[node.start_byte : end].decode("utf-8", "replace")[:limit]
 
     def name_text(self, bstart: int, bend: int) -> str:
         """An identifier: one string per spelling, because names repeat."""
@@ -131,11 +140,11 @@ class Walk:
             name = self.name_text(bstart, bend)
             self.references.append((bstart, bend, place.scope, name, None, context, "value", None, None))
 
-    def refer_chain(self, node: Node, place: Place, role: Role) -> tuple[Node | None, list[str] | None]:
+    def refer_chain(self, node: Node, place: Place, role: Role) -> tuple[Node | None, list[str] | None, Node | None]:
         """Record `a.b.c`: the last name has the role, those before are plain values.
 
-        Gives the innermost object if it is not a name, for the caller to walk, and the chain's names
-        if it is names and dots only.
+        Gives the innermost object if it is not a name, for the caller to walk; the chain's names if it
+        is names and dots only; and the last name.
         """
         links: list[Node] = []
         inner: Node | None = node
@@ -149,7 +158,7 @@ class Walk:
             names = [self.refer(inner, place, LOAD if links else role)]
             inner = None
         self.refer_links(links, names, place, role)
-        return inner, names
+        return inner, names, links[0] if links else None
 
     def refer_links(self, links: list[Node], names: list[str] | None, place: Place, role: Role) -> None:
         """Record the attributes of a chain, last link first, behind the names before them."""
@@ -199,7 +208,7 @@ class Walk:
         parent = self._owners[place.scope.def_id]
         name, bstart, bend = self._definition_name(node, name_node, parent)
         local_qname = f"{parent.local_qname}.{name}" if parent else name
-        def_id, ordinal = self._def_ids.take(self.encoded[kind] + self.encoded[local_qname])
+        def_id, ordinal = self._def_ids.take((kind,), local_qname)
         definition = Definition(node, kind, name, local_qname, def_id, ordinal, parent, place.conditional, bstart, bend)
         self.definitions.append(definition)
         self._owners[def_id] = definition
@@ -227,12 +236,10 @@ class Walk:
     ) -> list[Entry]:
         """Record a type expression, and give its parts to walk: their last names are its annotations."""
         text = self.text(node)
-        encoded = self.encoded
-        key = encoded[place.scope.def_id] + encoded[role] + encoded[text]
-        type_expr_id, ordinal = self._type_ids.take(key)
+        type_expr_id, ordinal = self._type_ids.take((place.scope.def_id, role), text)
         def_id = definition.def_id if definition else None
         self.type_exprs.append(TypeExpr(node, place.scope, type_expr_id, ordinal, role, def_id, name, text))
-        return [(node, place, Role("load", "annotation", type_expr_id))]
+        return [(part, place, Role("load", "annotation", type_expr_id)) for part in g.annotation_parts(node)]
 
 
 def _pass_through(walk: Walk, node: Node, place: Place, role: Role) -> None:

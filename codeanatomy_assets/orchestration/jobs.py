@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dagster as dg
 
-from codeanatomy_assets.orchestration.partitions import FILES
 from codeanatomy_assets.orchestration.resources import UPDATE_JOB
 
 WRITES = {"codeanatomy/writes": "true"}
@@ -12,7 +11,6 @@ WRITES = {"codeanatomy/writes": "true"}
 update_job = dg.define_asset_job(
     UPDATE_JOB,
     selection=dg.AssetSelection.all(),
-    partitions_def=FILES,
     tags=WRITES,
     description="Bring the graph to a commit: on `__impacted__` what the commit touches, on `__all__` everything.",
 )

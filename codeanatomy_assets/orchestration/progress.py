@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Protocol, TextIO
+from typing import TYPE_CHECKING, Protocol, TextIO
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 BAR_WIDTH = 24
+POLL_SECONDS = 0.3
 REDRAW_SECONDS = 0.2
 LONG_WORK_SECONDS = 1.0
 
@@ -68,6 +73,29 @@ class Log:
         if tenth > self._tenths.get(label, 0):
             self._log(f"{label}: {done} of {total}")
         self._tenths[label] = 0 if done >= total else tenth
+
+
+@contextmanager
+def watched(spark: SparkSession, progress: Progress, label: str) -> Iterator[None]:
+    """Tell how far Spark's jobs are, by their tasks, while a block runs them."""
+    ended = threading.Event()
+    tracker = spark.sparkContext.statusTracker()
+
+    def tell() -> None:
+        while not ended.wait(POLL_SECONDS):
+            stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
+            running = [stage for stage in stages if stage is not None]
+            total = sum(stage.numTasks for stage in running)
+            if total > 1:
+                progress.advance(label, sum(stage.numCompletedTasks for stage in running), total)
+
+    teller = threading.Thread(target=tell, daemon=True)
+    teller.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        teller.join()
 
 
 @contextmanager

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import dagster as dg
+from dagster_deltalake import DeltaTableResource, LocalConfig, S3Config
 from dagster_pyspark import LazyPySparkResource
 from pydantic import PrivateAttr
 
@@ -17,6 +18,7 @@ from codeanatomy_assets.orchestration.writing_run import WritingRun, begin_rebui
 from codeanatomy_assets.settings import Settings
 from codeanatomy_assets.storage.lock import StateLock
 from codeanatomy_assets.storage.spark_session import SparkEngine, SparkSettings
+from codeanatomy_assets.storage.table_state import TableRef
 
 UPDATE_JOB = "update_job"
 SESSION_CONFIG = {
@@ -61,6 +63,13 @@ class GatewaySparkResource(LazyPySparkResource):
     def _init_session(self) -> None:
         if self._spark_session is None:
             self._spark_session = self._engine.session()
+
+
+def table_resource(ref: TableRef, settings: Settings) -> DeltaTableResource:
+    """A table at one version, for light reads through dagster-deltalake."""
+    options = {name.lower(): value for name, value in settings.storage_options.items()}
+    config = S3Config(**options) if ref.path.startswith("s3") else LocalConfig()
+    return DeltaTableResource(url=ref.path, storage_options=config, version=ref.version)
 
 
 class RunSession:

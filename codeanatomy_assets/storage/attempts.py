@@ -21,10 +21,15 @@ KEPT_ATTEMPTS = 50
 
 @dataclass(frozen=True)
 class Recovered:
-    """Where a run starts from."""
+    """Where a run starts from.
+
+    `previous` is the state that the run's changes are told against: the ledger's, and for a table the
+    ledger does not know, or knows but is lost, the empty one.
+    """
 
     last: LedgerRow | None
     working: TableState
+    previous: TableState
     restored: tuple[str, ...]
     starts_empty: frozenset[str]
 
@@ -54,7 +59,8 @@ def recover(
     """Undo what a dead run left, so that every table is what the ledger says, and say where to start.
 
     A table ahead of the ledger is restored, which makes a new version: a ledger row closes the repair.
-    A table missing, behind, or of another shape than today's contract starts empty.
+    A table missing, behind, or of another shape than today's contract starts empty; missing or behind, at
+    a path of its own, so that no version which the ledger names comes to mean other rows.
     """
     last = ledger.last()
     repaired, restored = _repair_known(store, last, attempt) if last else ({}, [])
@@ -65,15 +71,22 @@ def recover(
         last = ledger.append(closing, last, attempt)
     wanted = buckets or (last.state.buckets if last else 1)
     refs: dict[str, TableRef] = {}
+    previous: dict[str, TableRef] = {}
     starts_empty: set[str] = set()
-    for table in tables:
+    for table in {table.storage_name: table for table in tables}.values():
+        path = table_path(store.root, table, wanted)
         known = last.state.refs.get(table.storage_name) if last else None
-        if known is not None and known.path == table_path(store.root, table, wanted) and _is_intact(store, known):
-            refs[known.name] = known
-        elif table.storage_name not in refs:
-            refs[table.storage_name] = _emptied(store, table, wanted, attempt, restored)
-            starts_empty.add(table.storage_name)
-    return Recovered(last, TableState(refs, wanted), tuple(restored), frozenset(starts_empty))
+        if known is not None and _has_shape(known, path) and _is_intact(store, known):
+            refs[known.name] = previous[known.name] = known
+            continue
+        if known is not None and _has_shape(known, path):
+            path = f"{path}-{attempt.number}"
+        emptied = _emptied(store, table, path, attempt, restored)
+        refs[emptied.name] = emptied
+        previous[emptied.name] = known if known is not None and _is_intact(store, known) else emptied.at(0)
+        starts_empty.add(emptied.name)
+    told_against = TableState(previous, last.state.buckets if last else wanted)
+    return Recovered(last, TableState(refs, wanted), told_against, tuple(restored), frozenset(starts_empty))
 
 
 def _repair_known(store: DeltaStore, last: LedgerRow, attempt: Attempt) -> tuple[dict[str, TableRef], list[str]]:
@@ -88,14 +101,19 @@ def _repair_known(store: DeltaStore, last: LedgerRow, attempt: Attempt) -> tuple
     return refs, restored
 
 
+def _has_shape(ref: TableRef, path: str) -> bool:
+    """Whether a table is of the shape that this path stands for: there, or begun anew beside it."""
+    return ref.path == path or ref.path.startswith(f"{path}-")
+
+
 def _is_intact(store: DeltaStore, ref: TableRef) -> bool:
     return delta_reads.latest_version(ref.path, store.options) == ref.version
 
 
-def _emptied(store: DeltaStore, table: Table, buckets: int, attempt: Attempt, restored: list[str]) -> TableRef:
+def _emptied(store: DeltaStore, table: Table, path: str, attempt: Attempt, restored: list[str]) -> TableRef:
     """The table as it was created, before any row."""
-    ref = store.create_missing((table,), buckets).ref(table)
-    if ref.version == 0 or delta_reads.count_rows(TableState({ref.name: ref}, buckets), table, store.options) == 0:
+    ref = store.ensure(table, path)
+    if ref.version == 0 or delta_reads.count_stored(ref, store.options) == 0:
         return ref
     restored.append(ref.name)
     return store.restore(ref.at(0), attempt)

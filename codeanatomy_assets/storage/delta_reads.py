@@ -10,7 +10,7 @@ import pyarrow as pa
 from deltalake import DeltaTable, QueryBuilder
 
 from codeanatomy_assets.contracts.table import Table
-from codeanatomy_assets.storage.table_state import TableRef, TableState, owner_predicate
+from codeanatomy_assets.storage.table_state import TableRef, TableState, bucket_predicate, owner_predicate
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -24,12 +24,15 @@ def open_table(ref: TableRef, storage_options: Mapping[str, str] | None = None) 
     return DeltaTable(ref.path, version=ref.version, storage_options=dict(storage_options or {}))
 
 
-def latest_version(path: str, storage_options: Mapping[str, str] | None = None) -> int | None:
-    """The newest version, for recovery alone; None when there is no table."""
+def open_latest(path: str, storage_options: Mapping[str, str] | None = None) -> DeltaTable | None:
+    """The table as it is on disk, whatever any state says; None when there is none. For the ledger and recovery."""
     options = dict(storage_options or {})
-    if not DeltaTable.is_deltatable(path, options):
-        return None
-    return DeltaTable(path, storage_options=options).version()
+    return DeltaTable(path, storage_options=options) if DeltaTable.is_deltatable(path, options) else None
+
+
+def latest_version(path: str, storage_options: Mapping[str, str] | None = None) -> int | None:
+    latest = open_latest(path, storage_options)
+    return None if latest is None else latest.version()
 
 
 def read(spark: SparkSession, state: TableState, table: Table, owners: Iterable[str] | None = None) -> DataFrame:
@@ -51,6 +54,8 @@ def scoped(rows: DataFrame, table: Table, buckets: int, owners: Iterable[str]) -
     if len(listed) <= MOST_OWNERS_IN_PREDICATE:
         return rows.where(owner_predicate(listed, table, buckets))
     column = table.owner_column
+    if table.bucketed:
+        rows = rows.where(bucket_predicate(listed, buckets))
     wanted = rows.sparkSession.createDataFrame(pa.table({column: listed}))
     return rows.join(F.broadcast(wanted), column, "left_semi")
 
@@ -97,6 +102,11 @@ def count_rows(state: TableState, table: Table, storage_options: Mapping[str, st
     return int(counted.column("n")[0].as_py())
 
 
+def count_stored(ref: TableRef, storage_options: Mapping[str, str] | None = None) -> int:
+    """Rows of a Delta table, of whichever datasets share it."""
+    return int(query(open_table(ref, storage_options), "SELECT count(*) AS n FROM t").column("n")[0].as_py())
+
+
 def changes(spark: SparkSession, table: Table, old: TableState, new: TableState) -> DataFrame:
     """What turned the old state's rows into the new one's: each row with `delta`, +n or -n, netted.
 
@@ -130,21 +140,36 @@ def changes(spark: SparkSession, table: Table, old: TableState, new: TableState)
 def changes_light(
     table: Table, old: TableState, new: TableState, storage_options: Mapping[str, str] | None = None
 ) -> list[tuple[dict[str, Any], int]]:
-    """The same netted changes without a JVM, for feeds that fit in memory."""
+    """The same netted changes without a JVM, for feeds that fit in memory.
+
+    Where delta-rs would misread the feed, the two states themselves are compared.
+    """
     before, after = old.ref(table), new.ref(table)
     if before == after:
         return []
-    if before.path != after.path:
-        signed = [(row, -1) for row in read_light(old, table, None, storage_options).to_pylist()]
-        signed += [(row, 1) for row in read_light(new, table, None, storage_options).to_pylist()]
-    else:
-        feed = open_table(after, storage_options).load_cdf(
-            starting_version=before.version + 1, ending_version=after.version
-        )
+    latest = open_table(after, storage_options)
+    if before.path == after.path and _tells_changes_exactly(latest, before.version):
+        feed = latest.load_cdf(starting_version=before.version + 1, ending_version=after.version)
         rows = pa.table(feed.read_all()).to_pylist()
         ours = (row for row in rows if not table.stored_in or row["rule"] == table.name)
         signed = [(row, -1 if row["_change_type"] in GONE else 1) for row in ours]
+    else:
+        signed = [(row, -1) for row in read_light(old, table, None, storage_options).to_pylist()]
+        signed += [(row, 1) for row in read_light(new, table, None, storage_options).to_pylist()]
     return _netted(table, signed)
+
+
+def _tells_changes_exactly(latest: DeltaTable, since: int) -> bool:
+    """Whether all commits since then are slices that delta-rs wrote, each with its rows in the feed.
+
+    The feed of any other commit is worked out from data files, and delta-rs misreads the deletion
+    vectors of files that an overwrite or a restore removed.
+    """
+    commits = latest.history(latest.version() - since)
+    return all(
+        str(commit.get("engineInfo", "")).startswith("delta-rs") and commit["operationParameters"].get("predicate")
+        for commit in commits
+    )
 
 
 def _netted(table: Table, signed: list[tuple[dict[str, Any], int]]) -> list[tuple[dict[str, Any], int]]:

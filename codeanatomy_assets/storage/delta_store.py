@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 from deltalake import CommitProperties, DeltaTable, PostCommitHookProperties, Transaction, write_deltalake
+from deltalake.exceptions import CommitFailedError
 
 from codeanatomy_assets.contracts.table import BUCKET, Table
+from codeanatomy_assets.errors import CodeAnatomyError
 from codeanatomy_assets.storage import delta_reads
 from codeanatomy_assets.storage.table_state import (
     TableRef,
@@ -33,6 +35,10 @@ ATTEMPT_KEY = "userMetadata"
 
 class WriteRefused(ValueError):
     """A write that would touch rows it has no business with."""
+
+
+class TableMoved(CodeAnatomyError):
+    """A table is not where this run left it: somebody without the lock wrote it."""
 
 
 @dataclass(frozen=True)
@@ -90,6 +96,47 @@ class Written:
     way: str
 
 
+@dataclass(frozen=True)
+class _Write:
+    """One call of `replace_files`. `spent`: the state it starts from holds a write of the same transaction id."""
+
+    state: TableState
+    table: Table
+    scope: Scope
+    attempt: Attempt
+    transaction: Transaction
+    spent: bool
+
+    @property
+    def ref(self) -> TableRef:
+        return self.state.ref(self.table)
+
+    def check(self, differing: Iterable[str | None]) -> None:
+        """Refuse to write these owners' slices where that is none of this write's business."""
+        owners = {owner for owner in differing if owner is not None}
+        if len(owners) < len(set(differing)):
+            raise WriteRefused(f"{self.table.name}: rows without a {self.table.owner_column}")
+        outside = set() if self.scope.owners is None else owners - self.scope.owners
+        if outside:
+            raise WriteRefused(
+                f"{self.table.name}: rows of {len(outside)} owners outside the scope, e.g. {min(outside)}"
+            )
+        if owners and self.spent:
+            raise WriteRefused(
+                f"{self.table.name}: attempt {self.attempt.number} wrote it already: tell its writes apart by `part`"
+            )
+
+    def predicate(self, owners: Iterable[str] | None) -> str | None:
+        """SQL for the rows that are replaced; None for a whole table."""
+        conditions = [] if owners is None else [owner_predicate(owners, self.table, self.state.buckets)]
+        if self.table.stored_in:
+            conditions.append(f"rule = '{self.table.name}'")
+        return " AND ".join(conditions) or None
+
+    def nothing(self) -> Written:
+        return Written(self.ref, frozenset(), 0, "none")
+
+
 class DeltaStore:
     """The tables of one state folder or storage URI, written through either engine."""
 
@@ -107,15 +154,15 @@ class DeltaStore:
 
     def create_missing(self, tables: Iterable[Table], buckets: int) -> TableState:
         """Every table at its path for this bucket count, created empty at version 0 where there is none."""
-        refs: dict[str, TableRef] = {}
-        for table in tables:
-            path = table_path(self.root, table, buckets)
-            version = delta_reads.latest_version(path, self.options)
-            if version is None:
-                self._create(table, path)
-                version = 0
-            refs[table.storage_name] = TableRef(table.storage_name, path, version)
-        return TableState(refs, buckets)
+        ensured = [self.ensure(table, table_path(self.root, table, buckets)) for table in tables]
+        return TableState({ref.name: ref for ref in ensured}, buckets)
+
+    def ensure(self, table: Table, path: str) -> TableRef:
+        """The table at this path as it is on disk, created empty if there is none."""
+        version = delta_reads.latest_version(path, self.options)
+        if version is None:
+            self._create(table, path)
+        return TableRef(table.storage_name, path, version or 0)
 
     def _create(self, table: Table, path: str) -> None:
         DeltaTable.create(
@@ -141,15 +188,20 @@ class DeltaStore:
         """
         ref = state.ref(table)
         if scope.owners is not None and not scope.owners:
+            if isinstance(rows, pa.Table) and rows.num_rows:
+                raise WriteRefused(f"{table.name}: {rows.num_rows} rows for a scope of no owners")
             return Written(ref, frozenset(), 0, "none")
         transaction = Transaction(_application(table, part), attempt.number)
-        if self._already_written(ref, transaction):
-            return self._replayed(ref, scope)
+        latest = self._latest(ref)
+        spent = self._holds(ref, transaction)
+        if latest != ref:
+            if not spent and self._holds(latest, transaction):
+                return self._replayed(state, table, scope, latest)
+            raise TableMoved(f"{ref.name} is at version {latest.version}, this run left it at {ref.version}")
+        write = _Write(state, table, scope, attempt, transaction, spent)
         if not isinstance(rows, pa.Table):
             rows = self._small_enough(rows, scope)
-        if isinstance(rows, pa.Table):
-            return self._replace_light(state, table, rows, scope, attempt, transaction)
-        return self._replace_spark(state, table, rows, scope, attempt, transaction)
+        return self._replace_light(write, rows) if isinstance(rows, pa.Table) else self._replace_spark(write, rows)
 
     def restore(self, ref: TableRef, attempt: Attempt) -> TableRef:
         """Bring a table back to a version, which makes a new one with the same rows."""
@@ -158,10 +210,18 @@ class DeltaStore:
         return ref.at(table.version())
 
     def marks_since(self, ref: TableRef) -> list[str | None]:
-        """The attempts' marks of all commits after this version, newest first."""
+        """The attempts' marks of the commits after this version that still count, newest first.
+
+        What lies before a restore is undone, so the walk back ends there.
+        """
         table = DeltaTable(ref.path, storage_options=self.options)
         newer = table.version() - ref.version
-        return [entry.get(ATTEMPT_KEY) for entry in table.history(newer)] if newer > 0 else []
+        marks: list[str | None] = []
+        for entry in table.history(newer) if newer > 0 else []:
+            marks.append(entry.get(ATTEMPT_KEY))
+            if entry["operation"] == "RESTORE":
+                break
+        return marks
 
     def _small_enough(self, rows: DataFrame, scope: Scope) -> DataFrame | pa.Table:
         """The rows in memory if they are few: computed by Spark either way."""
@@ -170,78 +230,75 @@ class DeltaStore:
         fetched = rows.limit(self.limits.rows + 1).toArrow()
         return fetched if fetched.num_rows <= self.limits.rows and fetched.nbytes <= self.limits.bytes else rows
 
-    def _replace_light(
-        self,
-        state: TableState,
-        table: Table,
-        rows: pa.Table,
-        scope: Scope,
-        attempt: Attempt,
-        transaction: Transaction,
-    ) -> Written:
-        ref = state.ref(table)
+    def _replace_light(self, write: _Write, rows: pa.Table) -> Written:
+        table, ref = write.table, write.ref
         new = rows.select(list(table.column_names)).cast(table.arrow_schema())
-        present = delta_reads.read_light(state, table, scope.owners, self.options)
+        present = delta_reads.read_light(write.state, table, write.scope.owners, self.options)
         differing = _differing_owners(table, present, new)
-        _refuse_outside(table, differing, scope)
+        write.check(differing)
         if not differing:
-            return Written(ref, frozenset(), 0, "none")
+            return write.nothing()
+        whole = write.scope.is_everything and differing >= _owners_of(table, present) | _owners_of(table, new)
         kept = new.filter(pc.is_in(new.column(table.owner_column), pa.array(sorted(differing), pa.string())))
-        write_deltalake(
-            delta_reads.open_table(ref, self.options),
-            _with_bucket(table, kept, state.buckets),
-            mode="overwrite",
-            predicate=_write_predicate(table, state.buckets, differing),
-            commit_properties=_marked(attempt, transaction),
-            post_commithook_properties=PostCommitHookProperties(cleanup_expired_logs=False),
-        )
-        return Written(self._latest(ref), frozenset(differing), kept.num_rows, "light")
+        try:
+            write_deltalake(
+                delta_reads.open_table(ref, self.options),
+                _with_bucket(table, kept, write.state.buckets),
+                mode="overwrite",
+                predicate=write.predicate(None if whole else differing),
+                commit_properties=_marked(write.attempt, write.transaction),
+                post_commithook_properties=PostCommitHookProperties(cleanup_expired_logs=False),
+            )
+        except CommitFailedError as error:
+            raise TableMoved(f"{ref.name} was written by another run during this one: run it again") from error
+        return Written(self._committed(ref), frozenset(differing), kept.num_rows, "light")
 
-    def _replace_spark(
-        self,
-        state: TableState,
-        table: Table,
-        rows: DataFrame,
-        scope: Scope,
-        attempt: Attempt,
-        transaction: Transaction,
-    ) -> Written:
-        ref = state.ref(table)
+    def _replace_spark(self, write: _Write, rows: DataFrame) -> Written:
+        table = write.table
         rows = _typed(table, rows)
-        if scope.is_everything and delta_reads.count_rows(state, table, self.options) == 0:
-            self._save_spark(table, rows, state, None, attempt, transaction)
-            written = state.advanced(self._latest(ref))
-            return Written(written.ref(table), self._owners(written, table), self._count(written, table), "spark")
-        present = delta_reads.read(self.spark(), state, table, scope.owners)
-        slices = _compared_slices(table, present, rows)
-        differing = {owner: count for owner, count, differs in slices if differs}
-        _refuse_outside(table, differing, scope)
-        if not differing:
-            return Written(ref, frozenset(), 0, "none")
-        whole = scope.is_everything and len(differing) == len(slices)
-        self._save_spark(table, rows, state, None if whole else frozenset(differing), attempt, transaction)
-        return Written(self._latest(ref), frozenset(differing), sum(differing.values()), "spark")
+        if write.scope.is_everything and delta_reads.count_rows(write.state, table, self.options) == 0:
+            return self._fill_spark(write, rows)
+        rows = rows.persist()
+        try:
+            present = delta_reads.read(self.spark(), write.state, table, write.scope.owners)
+            slices = _compared_slices(table, present, rows)
+            differing = {owner: count for owner, count, differs in slices if differs}
+            write.check(differing)
+            if not differing:
+                return write.nothing()
+            whole = write.scope.is_everything and len(differing) == len(slices)
+            ref = self._save_spark(write, rows, None if whole else frozenset(differing))
+        finally:
+            rows.unpersist()
+        return Written(ref, frozenset(differing), sum(differing.values()), "spark")
 
-    def _save_spark(
-        self,
-        table: Table,
-        rows: DataFrame,
-        state: TableState,
-        owners: frozenset[str] | None,
-        attempt: Attempt,
-        transaction: Transaction,
-    ) -> None:
+    def _fill_spark(self, write: _Write, rows: DataFrame) -> Written:
+        """The first rows of a dataset: nothing to compare with, and computed once, whatever their number."""
+        if rows.isEmpty():
+            return write.nothing()
+        filled = write.state.advanced(self._save_spark(write, rows, None))
+        owners = self._owners(filled, write.table)
+        return Written(
+            filled.ref(write.table), owners, delta_reads.count_rows(filled, write.table, self.options), "spark"
+        )
+
+    def _save_spark(self, write: _Write, rows: DataFrame, owners: frozenset[str] | None) -> TableRef:
         """One commit of Spark's writer. Only a whole replacement goes without a predicate."""
+        table, buckets = write.table, write.state.buckets
         if table.bucketed:
-            rows = rows.selectExpr("*", f"{bucket_sql(state.buckets)} AS {BUCKET}").repartition(BUCKET)
-            rows = rows.sortWithinPartitions(BUCKET, table.owner_column)
+            unowned = f"raise_error('{table.name}: a row without a {table.owner_column}')"
+            rows = rows.selectExpr("*", f"coalesce({bucket_sql(buckets)}, {unowned}) AS {BUCKET}")
         if owners is not None:
-            rows = delta_reads.scoped(rows, table, state.buckets, owners)
-        writer = rows.write.format("delta").mode("overwrite").option(ATTEMPT_KEY, attempt.mark)
-        writer = writer.option("txnAppId", transaction.app_id).option("txnVersion", transaction.version)
-        if owners is not None or table.stored_in:
-            writer = writer.option("replaceWhere", _write_predicate(table, state.buckets, owners))
-        writer.save(state.ref(table).path)
+            rows = delta_reads.scoped(rows, table, buckets, owners)
+        if table.bucketed:
+            rows = rows.repartition(BUCKET).sortWithinPartitions(BUCKET, table.owner_column)
+        writer = rows.write.format("delta").mode("overwrite").option(ATTEMPT_KEY, write.attempt.mark)
+        writer = writer.option("txnAppId", write.transaction.app_id).option("txnVersion", write.transaction.version)
+        predicate = write.predicate(owners)
+        if predicate is not None:
+            writer = writer.option("replaceWhere", predicate)
+        writer.save(write.ref.path)
+        return self._committed(write.ref)
 
     def _owners(self, state: TableState, table: Table) -> frozenset[str]:
         where = f" WHERE rule = '{table.name}'" if table.stored_in else ""
@@ -249,19 +306,31 @@ class DeltaStore:
         found = delta_reads.query(opened, f"SELECT DISTINCT {table.owner_column} FROM t{where}")
         return frozenset(found.column(0).to_pylist())
 
-    def _count(self, state: TableState, table: Table) -> int:
-        return delta_reads.count_rows(state, table, self.options)
-
     def _latest(self, ref: TableRef) -> TableRef:
-        """Where our own commit just took the table: the lock is ours, so nobody else moved it."""
         return ref.at(DeltaTable(ref.path, storage_options=self.options).version())
 
-    def _already_written(self, ref: TableRef, transaction: Transaction) -> bool:
-        last = DeltaTable(ref.path, storage_options=self.options).transaction_version(transaction.app_id)
+    def _committed(self, ref: TableRef) -> TableRef:
+        """Where our own commit just took the table: the lock is ours, so nobody else moved it."""
+        latest = self._latest(ref)
+        if latest.version != ref.version + 1:
+            raise TableMoved(f"{ref.name} went from version {ref.version} to {latest.version} in one write")
+        return latest
+
+    def _holds(self, ref: TableRef, transaction: Transaction) -> bool:
+        """Whether this version has the transaction's write, or a later attempt's, behind it."""
+        last = delta_reads.open_table(ref, self.options).transaction_version(transaction.app_id)
         return last is not None and last >= transaction.version
 
-    def _replayed(self, ref: TableRef, scope: Scope) -> Written:
-        return Written(self._latest(ref), scope.owners or frozenset(), 0, "replayed")
+    def _replayed(self, state: TableState, table: Table, scope: Scope, latest: TableRef) -> Written:
+        """What the write did when it was made."""
+        now = state.advanced(latest)
+        if scope.size > self.limits.owners:
+            changed = delta_reads.changes(self.spark(), table, state, now).select(table.owner_column).distinct()
+            owners = frozenset(row[0] for row in changed.toLocalIterator())
+        else:
+            netted = delta_reads.changes_light(table, state, now, self.options)
+            owners = frozenset(row[table.owner_column] for row, _ in netted)
+        return Written(latest, owners, 0, "replayed")
 
 
 def _application(table: Table, part: str) -> str:
@@ -277,19 +346,6 @@ def _marked(attempt: Attempt, transaction: Transaction | None = None) -> CommitP
     )
 
 
-def _refuse_outside(table: Table, owners: Iterable[str], scope: Scope) -> None:
-    outside = set() if scope.owners is None else set(owners) - scope.owners
-    if outside:
-        raise WriteRefused(f"{table.name}: rows of {len(outside)} owners outside the scope, e.g. {min(outside)}")
-
-
-def _write_predicate(table: Table, buckets: int, owners: Iterable[str] | None) -> str:
-    conditions = [] if owners is None else [owner_predicate(owners, table, buckets)]
-    if table.stored_in:
-        conditions.append(f"rule = '{table.name}'")
-    return " AND ".join(conditions)
-
-
 def _with_bucket(table: Table, rows: pa.Table, buckets: int) -> pa.Table:
     if not table.bucketed:
         return rows
@@ -297,10 +353,14 @@ def _with_bucket(table: Table, rows: pa.Table, buckets: int) -> pa.Table:
     return rows.append_column(BUCKET, pa.array(numbers, pa.int32()))
 
 
+def _owners_of(table: Table, rows: pa.Table) -> set[str]:
+    return set(pc.unique(rows.column(table.owner_column)).to_pylist())
+
+
 def _differing_owners(table: Table, old: pa.Table, new: pa.Table) -> set[str]:
     """Owners whose rows, as a bag, are not the same on both sides."""
     if old.num_rows == 0:
-        return set(pc.unique(new.column(table.owner_column)).to_pylist())
+        return _owners_of(table, new)
     before, after = _rows_by_owner(table, old), _rows_by_owner(table, new)
     return {owner for owner in before.keys() | after.keys() if before.get(owner) != after.get(owner)}
 

@@ -19,6 +19,7 @@ from codeanatomy_assets.storage.delta_store import ATTEMPT_KEY, Attempt, DeltaSt
 from codeanatomy_assets.storage.table_state import TableRef, TableState, table_path
 
 SHORTEST_ABBREVIATION = 4
+LAST = "ORDER BY sequence DESC LIMIT 1"
 
 
 class LedgerMoved(CodeAnatomyError):
@@ -58,7 +59,7 @@ class Ledger:
         self._path = table_path(store.root, GRAPH_COMMITS, 1)
 
     def last(self) -> LedgerRow | None:
-        rows = self._select("ORDER BY sequence DESC LIMIT 1")
+        rows = self._select(LAST)
         return rows[0] if rows else None
 
     def rows(self) -> list[LedgerRow]:
@@ -67,14 +68,17 @@ class Ledger:
 
     def resolve(self, commit: str | None) -> LedgerRow:
         """The state a built commit stands for: its newest row. Abbreviations are taken; None is the last."""
-        last = self.last()
-        if last is None:
+        rows = [self.last()] if commit is None else self.rows()
+        built = [row for row in rows if row is not None]
+        if not built:
             raise BadInput(f"nothing is built in {self._store.root} yet: run `codeanatomy build REPO` first")
         if commit is None:
-            return last
-        found = [row for row in self.rows() if row.commit == commit or _abbreviates(commit, row.commit)]
-        if len({row.commit for row in found}) > 1:
-            raise BadInput(f"{commit} is ambiguous in the ledger: {', '.join(sorted({r.commit for r in found}))}")
+            return built[-1]
+        exact = [row for row in built if row.commit == commit]
+        found = exact or [row for row in built if _abbreviates(commit, row.commit)]
+        meant = sorted({row.commit for row in found})
+        if len(meant) > 1:
+            raise BadInput(f"{commit} is ambiguous in the ledger: give more digits of one of {', '.join(meant)}")
         if not found:
             raise BadInput(f"commit {commit} is not built: `codeanatomy status` lists those that are")
         return found[-1]
@@ -83,14 +87,11 @@ class Ledger:
         """Write the row, last, if the ledger is where the run found it and all new versions are its own."""
         self._check_ours(row, previous, attempt)
         placed = row.follows(previous)
-        version = delta_reads.latest_version(self._path, self._store.options)
-        if version is None:
-            self._store.create_missing((GRAPH_COMMITS,), 1)
-            version = 0
-        handle = DeltaTable(self._path, version=version, storage_options=self._store.options)
-        last = self.last()
-        if (last.sequence if last else 0) != placed.sequence - 1:
-            raise LedgerMoved(f"the ledger moved to row {last.sequence if last else 0} during this run: run it again")
+        self._store.create_missing((GRAPH_COMMITS,), 1)
+        handle = DeltaTable(self._path, storage_options=self._store.options)
+        last = max((found.sequence for found in self._rows(handle, LAST)), default=0)
+        if last != placed.sequence - 1:
+            raise LedgerMoved(f"the ledger moved to row {last} during this run: run it again")
         try:
             write_deltalake(
                 handle,
@@ -104,21 +105,23 @@ class Ledger:
         return placed
 
     def _check_ours(self, row: LedgerRow, previous: LedgerRow | None, attempt: Attempt) -> None:
+        """Every table is where this run left it, and nobody else's commit counts since the ledger's version."""
         for name, ref in row.state.refs.items():
-            known = previous.state.refs.get(name) if previous else None
-            base = known if known is not None and known.path == ref.path else ref.at(0)
             latest = delta_reads.latest_version(ref.path, self._store.options)
             if latest != ref.version:
                 raise LedgerMoved(f"{name} is at version {latest}, this run left it at {ref.version}: run it again")
-            foreign = [mark for mark in self._store.marks_since(base) if mark != attempt.mark]
-            if foreign and known is not None and known.path == ref.path:
+            known = previous.state.refs.get(name) if previous else None
+            if known is None or known.path != ref.path:
+                continue
+            foreign = [mark for mark in self._store.marks_since(known) if mark != attempt.mark]
+            if foreign:
                 raise LedgerMoved(f"{name} has commits of {foreign[0]} after the ledger's version: run it again")
 
     def _select(self, clause: str) -> list[LedgerRow]:
-        version = delta_reads.latest_version(self._path, self._store.options)
-        if version is None:
-            return []
-        handle = DeltaTable(self._path, version=version, storage_options=self._store.options)
+        handle = delta_reads.open_latest(self._path, self._store.options)
+        return [] if handle is None else self._rows(handle, clause)
+
+    def _rows(self, handle: DeltaTable, clause: str) -> list[LedgerRow]:
         return [self._decode(row) for row in delta_reads.query(handle, f"SELECT * FROM t {clause}").to_pylist()]
 
     def _encode(self, row: LedgerRow) -> dict[str, Any]:

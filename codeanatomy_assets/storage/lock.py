@@ -20,6 +20,8 @@ from pathlib import Path
 from codeanatomy_assets.errors import StateInUse
 
 POLL_SECONDS = 0.2
+# `is_taken` holds the lock for an instant to look at it: one look is no reason to refuse a run.
+GLANCE_SECONDS = 0.02
 
 
 class StateLock:
@@ -47,6 +49,8 @@ class StateLock:
             raise StateInUse(f"state folder {self.path.parent} is in use by this very process")
         deadline = time.monotonic() + wait_seconds
         told = False
+        if not _try_lock(self.descriptor):
+            time.sleep(GLANCE_SECONDS)
         while not _try_lock(self.descriptor):
             if time.monotonic() >= deadline:
                 raise StateInUse(
@@ -93,7 +97,10 @@ class StateLock:
             told = json.loads(self.path.read_text())
         except (OSError, ValueError):
             return "another run (it has not written its name yet)"
-        return f"{told['purpose']} (process {told['pid']} on {told['host']}, since {told['since']})"
+        name = f"{told['purpose']} (process {told['pid']} on {told['host']}, since {told['since']})"
+        if told["host"] == socket.gethostname() and not _is_alive(told["pid"]):
+            return f"the last child process of {name}, which died"
+        return name
 
     def _sign(self, purpose: str) -> None:
         since = datetime.now(UTC).isoformat(timespec="seconds")
@@ -107,4 +114,14 @@ def _try_lock(descriptor: int) -> bool:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
+    return True
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
     return True

@@ -121,16 +121,21 @@ class SparkEngine:
         if self._session is None:
             self.launch()
             assert self._gateway is not None
-            self._gateway.connect()
+            try:
+                self._gateway.connect()
+            except CodeAnatomyError:
+                self.stop()
+                raise
             from pyspark.sql import SparkSession
 
             self._session = SparkSession.builder.getOrCreate()
         return self._session
 
     def stop(self) -> None:
-        """End the session and its JVM."""
+        """End the session and its JVM, or clear up after a JVM that died."""
         if self._session is not None:
-            self._session.stop()
+            if self._gateway is not None and self._gateway.is_alive:
+                self._session.stop()
             self._session = None
             _forget_gateway()
         if self._gateway is not None:
@@ -154,22 +159,38 @@ class _Gateway:
         os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
         os.environ["SPARK_HOME"] = str(home)
         os.environ["_PYSPARK_DRIVER_CONN_INFO_PATH"] = str(self._told)
-        log = settings.log_file.open("ab") if settings.log_file else subprocess.DEVNULL
-        self._process = subprocess.Popen(
-            _gateway_command(settings, home),
-            stdin=subprocess.PIPE,
-            stdout=log,
-            stderr=log,
-            pass_fds=tuple(inherited),
-            preexec_fn=_ignore_interrupt,
-        )
-        del os.environ["_PYSPARK_DRIVER_CONN_INFO_PATH"]
+        try:
+            self._process = self._start(_gateway_command(settings, home), inherited)
+        except OSError as error:
+            self._folder.cleanup()
+            told = f"Spark did not start: {settings.java} can't be run ({error}): run make setup"
+            raise CodeAnatomyError(told) from error
+        finally:
+            del os.environ["_PYSPARK_DRIVER_CONN_INFO_PATH"]
+
+    def _start(self, command: list[str], inherited: Sequence[int]) -> subprocess.Popen[bytes]:
+        path = self._settings.log_file or Path(os.devnull)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("ab") as log:
+            self._logged_before = log.tell()
+            return subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=log,
+                stderr=log,
+                pass_fds=tuple(inherited),
+                preexec_fn=_ignore_interrupt,
+            )
+
+    @property
+    def is_alive(self) -> bool:
+        return self._process.poll() is None
 
     def connect(self) -> None:
         """Wait until it listens, and tell pyspark where."""
         deadline = time.monotonic() + START_TIMEOUT_SECONDS
         while not self._told.exists():
-            if self._process.poll() is not None:
+            if not self.is_alive:
                 raise CodeAnatomyError(f"Spark did not start (exit {self._process.returncode}): {self._last_words()}")
             if time.monotonic() > deadline:
                 self._process.kill()
@@ -194,7 +215,9 @@ class _Gateway:
         log = self._settings.log_file
         if log is None or not log.exists():
             return "it left no log"
-        return log.read_bytes()[-LAST_WORDS_BYTES:].decode(errors="replace").strip()
+        with log.open("rb") as words:
+            words.seek(max(self._logged_before, log.stat().st_size - LAST_WORDS_BYTES))
+            return words.read().decode(errors="replace").strip() or "it left no word in its log"
 
 
 def _gateway_command(settings: SparkSettings, home: Path) -> list[str]:
@@ -221,11 +244,12 @@ def _gateway_command(settings: SparkSettings, home: Path) -> list[str]:
 def _forget_gateway() -> None:
     """Let the next session in this process start a gateway of its own."""
     from pyspark import SparkContext
+    from pyspark.sql import SparkSession
 
     if SparkContext._gateway is not None:
         SparkContext._gateway.shutdown()
-        SparkContext._gateway = None
-        SparkContext._jvm = None
+    SparkContext._gateway = SparkContext._jvm = SparkContext._active_spark_context = None
+    SparkSession._instantiatedSession = None
     del os.environ["PYSPARK_GATEWAY_PORT"]
     del os.environ["PYSPARK_GATEWAY_SECRET"]
 

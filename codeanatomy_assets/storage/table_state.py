@@ -70,8 +70,13 @@ def owner_predicate(owners: Iterable[str], table: Table, buckets: int, column_pr
     owned = f"{column_prefix}{table.owner_column} IN ({ids})"
     if not table.bucketed:
         return owned
-    numbers = ", ".join(str(bucket) for bucket in sorted({bucket_of(owner, buckets) for owner in listed}))
-    return f"{column_prefix}bucket IN ({numbers}) AND {owned}"
+    return f"{bucket_predicate(listed, buckets, column_prefix)} AND {owned}"
+
+
+def bucket_predicate(owners: Iterable[str], buckets: int, column_prefix: str = "") -> str:
+    """SQL that holds for all rows of these owners, and is answered from the files' names alone."""
+    numbers = sorted({bucket_of(owner, buckets) for owner in owners})
+    return f"{column_prefix}bucket IN ({', '.join(map(str, numbers))})"
 
 
 def _quoted(value: str) -> str:

@@ -93,7 +93,8 @@ def test_a_comprehension_s_variable_is_its_own_and_its_first_iterable_is_read_ou
 
 
 def test_a_class_body_is_not_seen_from_methods_and_comprehensions() -> None:
-    source = "class C:\n    a = 1\n    b = a\n    c = [a for _ in a]\n    def m(self, d=a):\n        return a\n    e = lambda: a\n"
+    source = "class C:\n    a = 1\n    b = a\n    c = [a for _ in a]\n"
+    source += "    def m(self, d=a):\n        return a\n    e = lambda: a\n"
     assert bindings(source, "a") == ["class", "class", "unresolved", "class", "class", "unresolved", "unresolved"]
 
 
@@ -131,7 +132,7 @@ def test_type_parameters_are_scopes_of_functions_classes_and_aliases() -> None:
     assert bindings(source, "T") == ["local", "local", "unresolved", "local", "local"]
     assert binder(source, "T", 1) == binder(source, "T", -1) == "f"
     source = "class C[T](B[T]):\n    a: T\n    def m(self) -> T:\n        return T\nT\n"
-    assert bindings(source, "T") == ["local", "local", "enclosing", "enclosing", "enclosing", "unresolved"]
+    assert bindings(source, "T") == ["local", "local", "local", "local", "enclosing", "unresolved"]
     assert binder(source, "T", -2) == "C"
     source = "type X[*Ts] = tuple[*Ts]\nX\nTs\n"
     assert bindings(source, "Ts") == ["local", "local", "unresolved"]

@@ -9,12 +9,14 @@ from codeanatomy_assets.contracts import catalog
 from codeanatomy_assets.contracts.table import Stage, Table
 from codeanatomy_assets.orchestration.partitions import CONTROL_KEYS, FILES
 from codeanatomy_assets.orchestration.progress import timed
-from codeanatomy_assets.orchestration.resources import RunSession
+from codeanatomy_assets.orchestration.resources import RunSession, table_resource
 from codeanatomy_assets.orchestration.writing_run import WritingRun
 from codeanatomy_assets.storage import delta_reads
 from codeanatomy_assets.storage.delta_store import Written
 
 WRITER_POOL = "codeanatomy_writer"
+PREVIEW_ROWS = 10
+CELL_CHARACTERS = 60
 OWNERS = ["team:codeanatomy"]
 KINDS = {Stage.REPOSITORY: {"python", "delta"}, Stage.SYNTAX: {"python", "spark", "delta"}, Stage.LEDGER: {"delta"}}
 
@@ -100,7 +102,24 @@ def _figures(run: WritingRun, done: Produced) -> dict[str, dg.MetadataValue | in
         "delta_version": run.state.ref(done.table).version,
         "commit": run.commit,
         "seconds": run.seconds.get(done.table.stage.value, 0.0),
+        "preview": dg.MetadataValue.md(_preview(run, done.table)),
     }
+
+
+def _preview(run: WritingRun, table: Table) -> str:
+    """Ten rows as this run has them, as a Markdown table."""
+    opened = table_resource(run.state.ref(table), run.settings).load()
+    columns = ", ".join(f'"{name}"' for name in table.column_names)
+    rows = delta_reads.query(opened, f"SELECT {columns} FROM t LIMIT {PREVIEW_ROWS}").to_pylist()
+    lines = [f"| {' | '.join(table.column_names)} |", "|" + " --- |" * len(table.columns)]
+    lines += ["| " + " | ".join(_cell(value) for value in row.values()) + " |" for row in rows]
+    return "\n".join(lines)
+
+
+def _cell(value: object) -> str:
+    text = "" if value is None else str(value)
+    shown = text if len(text) <= CELL_CHARACTERS else text[:CELL_CHARACTERS] + "…"
+    return shown.replace("|", "\\|").replace("\n", " ").replace("`", "'")
 
 
 def _record_files(context: dg.AssetExecutionContext, run: WritingRun, done: Produced) -> None:

@@ -9,6 +9,7 @@ from codeanatomy_assets.contracts.repository import FILE_CHANGES, REPO_SNAPSHOT
 from codeanatomy_assets.contracts.table import Stage, Table
 from codeanatomy_assets.extraction.syntax_tree import collect
 from codeanatomy_assets.orchestration.assets.stage_assets import Produced, stage_assets
+from codeanatomy_assets.orchestration.progress import watched
 from codeanatomy_assets.orchestration.writing_run import WritingRun
 from codeanatomy_assets.transforms import syntax
 
@@ -21,8 +22,9 @@ def syntax_stage(run: WritingRun, tables: Sequence[Table]) -> Iterator[Produced]
         yield from (Produced(table) for table in tables)
         return
     parsed = syntax.parsed_files(run.sources(files), collect).persist()
-    for table in tables:
-        yield Produced(table, run.replace(table, syntax.rows_of(parsed, table), run.scope(files)))
+    with watched(run.spark, run.progress, "parsing and writing"):
+        for table in tables:
+            yield Produced(table, run.replace(table, syntax.rows_of(parsed, table), run.scope(files)))
     parsed.unpersist()
 
 

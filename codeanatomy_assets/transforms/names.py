@@ -1,0 +1,377 @@
+"""Imports and the module index → `py_imports_resolved`, who imports whom, and whose imports a change can move.
+
+Which file a module name means
+- Absolute: the primary file of the name (module_roots.py); else a folder of that name without `__init__`
+  (a namespace, no file); else the same name looked for in the importer's folder and those above it, the
+  nearest first, as the indexer does and a script would; else outside. A name of the standard library is
+  not looked for in folders, and beats a namespace; a file here under such a name is `ambiguous`.
+- Missing below a module that is a file here: `unresolved`, not `external`.
+- Relative: by folder from the importer's own. Where Python would refuse it (above the top of the
+  importer's name, or an importer without a name) the folder still answers, as in the indexer, with the
+  reason beside it.
+
+Which rows a clause gives
+- `module`, always one: what stands after `import`, `from` or in the literal.
+- `parent`: for `import a.b.c` and absolute dynamic imports, `a` and `a.b`: the packages beside the file
+  that was found, whatever other roots hold under their names; on their own if it was not found.
+- `submodule`: for `from a import b`, the file `a.b` in the folder of the package that `a` means, or of any
+  root if `a` is a namespace.
+- `star_submodule`: for a star over a package, its direct submodules, because `__all__` may name them.
+- One target a row: of files that share a name the primary alone; the others stand in the module index.
+
+A clause's rows depend on the clause, the importer's path, the roots, and the answers to what it looked up.
+So a clause is to be resolved again when one of these answers changed: `changed_answers`, `importers_of`.
+The rules are a walk over dictionaries, in Python workers: as joins they would be eight, each with cases of
+its own, and testable with Spark alone. The module index travels to the workers with the function.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from codeanatomy_assets.contracts.names import PY_IMPORTS_RESOLVED, RESOLVED_IMPORT
+from codeanatomy_assets.transforms.module_roots import folder_of, joined, location_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+# As the indexer's Python has it: these left with 3.12.
+STANDARD_LIBRARY = sys.stdlib_module_names - {"asynchat", "asyncore", "distutils", "imp", "smtpd"}
+READ_OF_IMPORTS = (
+    "file_id import_id scope_id kind level module name alias bound_name is_type_checking is_conditional".split()
+)
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class ModuleFile:
+    """A file of the repository by its own name."""
+
+    file_id: str
+    path: str
+    module: str | None
+    is_package: bool
+
+    @property
+    def location(self) -> str:
+        return location_of(self.path)
+
+    def is_before(self, other: ModuleFile) -> bool:
+        """Which of two files an import from their folder takes: package before module, stub before source."""
+        return (not self.is_package, not self.path.endswith(".pyi")) < (
+            not other.is_package,
+            not other.path.endswith(".pyi"),
+        )
+
+
+@dataclass(frozen=True)
+class Folder:
+    """A folder with Python below it and no `__init__`; a namespace by name has no one location."""
+
+    location: str | None = None
+
+
+Answer = ModuleFile | Folder | None
+
+
+class ModuleLookup:
+    """What a module index answers: by name, by path without suffix, and the direct submodules of a folder."""
+
+    def __init__(self, modules: pa.Table) -> None:
+        self.files: dict[str, ModuleFile] = {}
+        self._by_name: dict[str, ModuleFile] = {}
+        self._by_location: dict[str, ModuleFile] = {}
+        self._submodules: dict[str, set[str]] = defaultdict(set)
+        self._folders: set[str] = set()
+        self._namespaces: set[str] = set()
+        rows = modules.to_pylist()
+        for row in rows:
+            if not row["is_alternate"]:
+                self._add_file(ModuleFile(row["file_id"], row["path"], row["module"], row["is_package"]))
+        for row in rows:
+            if row["is_primary"]:
+                self._by_name[row["module"]] = self.files[row["file_id"]]
+                self._namespaces.update(_parents(row["module"], "."))
+
+    def _add_file(self, file: ModuleFile) -> None:
+        self.files[file.file_id] = file
+        location = file.location
+        known = self._by_location.get(location)
+        if known is None or file.is_before(known):
+            self._by_location[location] = file
+        name = location.rpartition("/")[2]
+        if name.isidentifier():
+            self._submodules[folder_of(location)].add(name)
+        self._folders.update(("", *_parents(location, "/")))
+
+    def named(self, module: str) -> Answer:
+        return self._by_name.get(module) or (Folder() if module in self._namespaces else None)
+
+    def at(self, location: str) -> Answer:
+        return self._by_location.get(location) or (Folder(location) if location in self._folders else None)
+
+    def submodules(self, location: str) -> list[str]:
+        return sorted(self._submodules.get(location, ()))
+
+    def answers(self) -> dict[str, object]:
+        """Every question with an answer, as `looked_up` has it, and the answer."""
+        names = {name: self.named(name) for name in self._by_name.keys() | self._namespaces}
+        locations = {f"/{at}": self.at(at) for at in self._by_location.keys() | self._folders}
+        lists = {f"/{folder}/*": self.submodules(folder) for folder in self._submodules}
+        return {**names, **locations, **lists}
+
+
+def changed_answers(before: pa.Table, after: pa.Table) -> frozenset[str]:
+    """What two module indexes of one repository, with the same roots, answer differently."""
+    old, new = ModuleLookup(before).answers(), ModuleLookup(after).answers()
+    return frozenset(key for key in old.keys() | new.keys() if old.get(key) != new.get(key))
+
+
+@dataclass
+class _Resolved:
+    """What a clause's module turned out to be."""
+
+    module: str | None
+    resolution: str
+    answer: Answer = None
+    reason: str | None = None
+
+
+@dataclass
+class _Clause:
+    """One row of cst_imports on its way to its resolved rows, noting all it looks up."""
+
+    row: Mapping[str, Any]
+    lookup: ModuleLookup
+    looked_up: set[str] = field(default_factory=set)
+
+    @property
+    def importer(self) -> ModuleFile:
+        try:
+            return self.lookup.files[self.row["file_id"]]
+        except KeyError:
+            raise ValueError(
+                f"import {self.row['import_id']} belongs to file {self.row['file_id']}, which py_module_index lacks: "
+                "build the index over all Python files before resolving imports"
+            ) from None
+
+    def named(self, module: str) -> Answer:
+        self.looked_up.add(module)
+        return self.lookup.named(module)
+
+    def at(self, location: str) -> Answer:
+        self.looked_up.add(f"/{location}")
+        return self.lookup.at(location)
+
+    def package_at(self, location: str) -> Answer:
+        """The folder as a package, or as a plain folder: never the module beside it."""
+        answer = self.at(location)
+        return answer if isinstance(answer, ModuleFile) and answer.is_package else Folder(location)
+
+    def submodules(self, location: str) -> list[str]:
+        self.looked_up.add(f"/{location}/*")
+        return self.lookup.submodules(location)
+
+
+def resolved_rows(imports: Iterable[Mapping[str, Any]], lookup: ModuleLookup) -> Iterator[Row]:
+    """`py_imports_resolved` of rows of cst_imports."""
+    for row in imports:
+        clause = _Clause(row, lookup)
+        leaf = _relative(clause) if row["level"] else _absolute(clause, row["module"])
+        others = [*_parent_rows(clause, leaf), *_submodule_rows(clause, leaf)]
+        bound = None if _binds_top_package(row) else row["bound_name"]
+        yield _row(clause, "module", leaf, row["name"], bound) | {"looked_up": sorted(clause.looked_up)}
+        yield from others
+
+
+def _absolute(clause: _Clause, module: str) -> _Resolved:
+    top, *below = module.split(".")
+    answer = clause.named(module)
+    if isinstance(answer, ModuleFile):
+        return _Resolved(module, "ambiguous" if top in STANDARD_LIBRARY else "internal", answer)
+    if top in STANDARD_LIBRARY:
+        return _Resolved(module, "stdlib")
+    if answer is not None:
+        return _Resolved(module, "namespace", answer)
+    nearby = _in_folders_above(clause, module)
+    if nearby is not None:
+        return _Resolved(module, "local_directory" if isinstance(nearby, ModuleFile) else "namespace", nearby)
+    if below and isinstance(clause.named(top), ModuleFile):
+        return _Resolved(module, "unresolved", reason="not_found")
+    return _Resolved(module, "external")
+
+
+def _in_folders_above(clause: _Clause, module: str) -> Answer:
+    """The name looked for in the importer's folder, then in those above it, short of the repository's own."""
+    folder = folder_of(clause.importer.path)
+    while folder:
+        answer = clause.at(joined(folder, *module.split(".")))
+        if answer is not None:
+            return answer
+        folder = folder_of(folder)
+    return None
+
+
+def _relative(clause: _Clause) -> _Resolved:
+    level, below = clause.row["level"], [part for part in clause.row["module"].split(".") if part]
+    folder = _climbed(folder_of(clause.importer.path), level - 1)
+    module, refused = _relative_name(clause.importer, level, below)
+    if folder is None:
+        return _Resolved(module, "unresolved", reason=refused)
+    answer = clause.at(joined(folder, *below)) if below else clause.package_at(folder)
+    if answer is None:
+        return _Resolved(module, "unresolved", reason=refused or "not_found")
+    if isinstance(answer, Folder):
+        return _Resolved(module, "namespace", answer, refused)
+    return _Resolved(module or answer.module, "local_directory" if refused else "internal", answer, refused)
+
+
+def _climbed(folder: str, levels: int) -> str | None:
+    for _ in range(levels):
+        if not folder:
+            return None
+        folder = folder_of(folder)
+    return folder
+
+
+def _relative_name(importer: ModuleFile, level: int, below: list[str]) -> tuple[str | None, str | None]:
+    """The absolute name as Python makes it from the importer's own, or why it refuses."""
+    if importer.module is None:
+        return None, "no_module_name"
+    package = importer.module.split(".")
+    if not importer.is_package:
+        package.pop()
+    kept = package[: max(len(package) - (level - 1), 0)]
+    return (".".join([*kept, *below]), None) if kept else (None, "beyond_top_level")
+
+
+def _parent_rows(clause: _Clause, leaf: _Resolved) -> Iterator[Row]:
+    """The packages that `import a.b.c` loads on its way."""
+    if clause.row["kind"] not in ("import", "dynamic") or clause.row["level"] or leaf.module is None:
+        return
+    for place, name in enumerate(reversed(_parents(leaf.module, "."))):
+        bound = clause.row["bound_name"] if place == 0 and _binds_top_package(clause.row) else None
+        yield _row(clause, "parent", _parent(clause, leaf, name), None, bound)
+
+
+def _binds_top_package(row: Mapping[str, Any]) -> bool:
+    """`import a.b.c` binds `a`; with an alias it binds `a.b.c`."""
+    return row["kind"] == "import" and row["alias"] is None and "." in row["module"]
+
+
+def _parent(clause: _Clause, leaf: _Resolved, name: str) -> _Resolved:
+    location = leaf.answer.location if leaf.answer is not None else None
+    if leaf.module is None or location is None:
+        return _by_name_alone(clause, name)
+    depth = leaf.module.count(".") - name.count(".")
+    answer = clause.package_at(location.rsplit("/", depth)[0])
+    if isinstance(answer, Folder):
+        return _Resolved(name, "namespace", answer)
+    return _Resolved(name, "local_directory" if leaf.resolution == "namespace" else leaf.resolution, answer)
+
+
+def _by_name_alone(clause: _Clause, name: str) -> _Resolved:
+    """A parent of what was not found: no folder but the roots' is asked for it."""
+    answer, standard = clause.named(name), name.split(".")[0] in STANDARD_LIBRARY
+    if isinstance(answer, ModuleFile):
+        return _Resolved(name, "ambiguous" if standard else "internal", answer)
+    if standard:
+        return _Resolved(name, "stdlib")
+    return _Resolved(name, "external") if answer is None else _Resolved(name, "namespace", answer)
+
+
+def _submodule_rows(clause: _Clause, leaf: _Resolved) -> Iterator[Row]:
+    if clause.row["kind"] == "from":
+        found = _submodule(clause, leaf, clause.row["name"])
+        if found is not None:
+            yield _row(clause, "submodule", found, clause.row["name"], clause.row["bound_name"])
+    elif clause.row["kind"] == "star" and isinstance(leaf.answer, ModuleFile) and leaf.answer.is_package:
+        for name in clause.submodules(leaf.answer.location):
+            found = _submodule(clause, leaf, name)
+            if found is not None:
+                yield _row(clause, "star_submodule", found, name, None)
+
+
+def _submodule(clause: _Clause, leaf: _Resolved, name: str) -> _Resolved | None:
+    """The file that a package or namespace holds under a name, if it holds one."""
+    holder = leaf.answer
+    if holder is None or isinstance(holder, ModuleFile) and not holder.is_package:
+        return None
+    module = f"{leaf.module}.{name}" if leaf.module else None
+    if holder.location is not None:
+        answer = clause.at(joined(holder.location, name))
+    else:
+        answer = clause.named(f"{leaf.module}.{name}")
+    if not isinstance(answer, ModuleFile):
+        return None
+    if leaf.resolution != "namespace":
+        resolution = leaf.resolution
+    else:
+        by_folder_only = leaf.reason is not None or holder.location is not None and not clause.row["level"]
+        resolution = "local_directory" if by_folder_only else "internal"
+    return _Resolved(module or answer.module, resolution, answer, leaf.reason)
+
+
+def _row(clause: _Clause, target_kind: str, target: _Resolved, name: str | None, bound: str | None) -> Row:
+    row = clause.row
+    return {
+        "file_id": row["file_id"],
+        "resolved_id": RESOLVED_IMPORT.of(row["import_id"], target_kind, target.module, name),
+        "import_id": row["import_id"],
+        "scope_id": row["scope_id"],
+        "kind": row["kind"],
+        "target_kind": target_kind,
+        "module": target.module,
+        "name": name,
+        "bound_name": bound,
+        "is_star": row["kind"] == "star",
+        "is_type_checking": row["is_type_checking"],
+        "is_conditional": row["is_conditional"],
+        "resolution": target.resolution,
+        "reason": target.reason,
+        "target_file_id": target.answer.file_id if isinstance(target.answer, ModuleFile) else None,
+        "looked_up": [],
+    }
+
+
+def _parents(name: str, separator: str) -> list[str]:
+    """What stands above a dotted name or a path, the nearest first."""
+    parts = name.split(separator)
+    return [separator.join(parts[:length]) for length in range(len(parts) - 1, 0, -1)]
+
+
+def imports_resolved(imports: DataFrame, modules: pa.Table) -> DataFrame:
+    """`py_imports_resolved` of rows of cst_imports, of any files of the index `modules`."""
+    lookup = ModuleLookup(modules)
+    schema = PY_IMPORTS_RESOLVED.arrow_schema()
+
+    def resolve(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            yield pa.RecordBatch.from_pylist(list(resolved_rows(batch.to_pylist(), lookup)), schema=schema)
+
+    return imports.select(*READ_OF_IMPORTS).mapInArrow(resolve, PY_IMPORTS_RESOLVED.spark_schema())
+
+
+def import_edges(resolved: DataFrame) -> DataFrame:
+    """Which file imports which, and by what module names: parents, submodules and stars' submodules included."""
+    return resolved.where("target_file_id is not null").select("file_id", "target_file_id", "module").distinct()
+
+
+def importers_of(resolved: DataFrame, changed: Collection[str]) -> DataFrame:
+    """The files (file_id) with an import that looked up something in `changed`: theirs are to be resolved again.
+
+    `changed` is what `changed_answers` gives: names and paths that came, went, or mean another file.
+    """
+    from pyspark.sql import functions as F
+
+    keys = pa.table({"key": pa.array(sorted(changed), pa.string())})
+    looked_up = resolved.select("file_id", F.explode("looked_up").alias("key"))
+    changed_keys = F.broadcast(resolved.sparkSession.createDataFrame(keys))
+    return looked_up.join(changed_keys, "key", "left_semi").select("file_id").distinct()

@@ -1,0 +1,141 @@
+"""The Dagster project: keys, materializations, chosen runs, what a run refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import dagster as dg
+import pytest
+
+from codeanatomy_assets.contracts import catalog
+from codeanatomy_assets.errors import BadInput
+from codeanatomy_assets.orchestration import fingerprints
+from codeanatomy_assets.orchestration.build import dagster_instance, user_errors
+from codeanatomy_assets.orchestration.partitions import ALL, IMPACTED
+from codeanatomy_assets.orchestration.project import build_definitions
+from codeanatomy_assets.storage.delta_store import Attempt, DeltaStore, Scope
+from codeanatomy_assets.storage.ledger import Ledger
+from codeanatomy_assets.storage.lock import StateLock
+from codeanatomy_assets_tests.states import BuiltState
+
+FILES = {"pkg/a.py": "def a(): ...\n", "pkg/b.py": "def b(): ...\n", "notes.txt": "text\n"}
+
+
+@pytest.fixture
+def two_files(built: BuiltState) -> BuiltState:
+    built.commit(FILES)
+    return built
+
+
+@pytest.fixture
+def instance(two_files: BuiltState) -> Iterator[dg.DagsterInstance]:
+    with dagster_instance(two_files.settings) as instance:
+        yield instance
+
+
+def materialize(built: BuiltState, instance: dg.DagsterInstance, assets: list[str], key: str | None) -> Any:
+    """What the Materialize button starts: the implicit asset job, on these assets and this key."""
+    lock = StateLock(built.settings.state)
+    definitions = build_definitions(built.settings, built.progress, lambda: built.engine, lock)
+    with user_errors():
+        return definitions.resolve_implicit_global_asset_job_def().execute_in_process(
+            instance=instance,
+            partition_key=key,
+            asset_selection=[dg.AssetKey(name) for name in assets],
+            run_config={"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}},
+        )
+
+
+def keys(instance: dg.DagsterInstance) -> set[str]:
+    return set(instance.get_dynamic_partitions("file_id"))
+
+
+def files_materialized(instance: dg.DagsterInstance, asset: str) -> set[str]:
+    records = instance.fetch_materializations(dg.AssetKey(asset), limit=100).records
+    return {str(record.partition_key) for record in records}
+
+
+def test_every_dataset_is_an_asset_of_its_name_in_its_stages_group(two_files: BuiltState) -> None:
+    specs = build_definitions(two_files.settings).resolve_all_asset_specs()
+    assert {spec.key.to_user_string(): spec.group_name for spec in specs} == {
+        table.name: table.stage.value for table in catalog.TABLES
+    }
+    assert all(spec.description and spec.owners and spec.kinds and spec.code_version for spec in specs)
+
+
+def test_keys_are_the_python_files_and_follow_them(two_files: BuiltState, instance: dg.DagsterInstance) -> None:
+    a, b, c = (two_files.file_id(f"pkg/{name}.py") for name in "abc")
+    assert keys(instance) == {IMPACTED, ALL, a, b}
+    two_files.repo.move("pkg/b.py", "pkg/c.py")
+    two_files.repo.commit()
+    two_files.build()
+    assert keys(instance) == {IMPACTED, ALL, a, c}
+
+
+def test_an_update_records_a_materialization_per_rebuilt_file(
+    two_files: BuiltState, instance: dg.DagsterInstance
+) -> None:
+    assert files_materialized(instance, "cst_defs") == {ALL}
+    two_files.commit({"pkg/b.py": "def changed(): ...\n"})
+    assert files_materialized(instance, "cst_defs") == {ALL, IMPACTED, two_files.file_id("pkg/b.py")}
+    assert files_materialized(instance, "cst_imports") == {ALL, IMPACTED}
+
+
+@pytest.mark.parametrize(
+    "assets", [["cst_defs"], ["repo_snapshot"], ["inc_file_changes"], ["repo_snapshot", "cst_imports"]]
+)
+def test_a_chosen_file_that_differs_in_nothing_changes_nothing(
+    two_files: BuiltState, instance: dg.DagsterInstance, assets: list[str]
+) -> None:
+    before = two_files.versions(), two_files.last().sequence
+    key = two_files.file_id("pkg/a.py")
+    assert materialize(two_files, instance, assets, key).success
+    assert (two_files.versions(), two_files.last().sequence) == before
+    assert key in files_materialized(instance, assets[-1])
+
+
+def test_a_chosen_file_whose_rows_were_spoilt_is_put_right_and_ends_with_a_ledger_row(
+    two_files: BuiltState, instance: dg.DagsterInstance
+) -> None:
+    table, key = catalog.table("cst_defs"), two_files.file_id("pkg/a.py")
+    last = two_files.last()
+    store = DeltaStore(two_files.settings.tables_root, two_files.engine.session)
+    attempt = Attempt(1, last.commit)
+    spoilt = store.replace_files(last.state, table, table.arrow_schema().empty_table(), Scope.of((key,)), attempt)
+    from dataclasses import replace
+
+    Ledger(store).append(replace(last, state=last.state.advanced(spoilt.ref)), last, attempt)
+    assert {row["name"] for row in two_files.rows("cst_defs")} == {"b"}
+    assert materialize(two_files, instance, ["cst_defs"], key).success
+    assert {row["name"] for row in two_files.rows("cst_defs")} == {"a", "b"}
+    assert (two_files.last().mode, two_files.last().commit) == ("rebuild", last.commit)
+
+
+def test_the_ledger_alone_tells_its_last_row(two_files: BuiltState, instance: dg.DagsterInstance) -> None:
+    before = two_files.last().sequence
+    assert materialize(two_files, instance, ["graph_commits"], None).success
+    assert two_files.last().sequence == before
+
+
+def test_a_chosen_run_refuses_when_the_code_moved_and_names_the_job(
+    two_files: BuiltState, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fingerprints, "version", lambda _: "99")
+    with pytest.raises(BadInput, match="run update_job"):
+        materialize(two_files, instance, ["cst_defs"], two_files.file_id("pkg/a.py"))
+
+
+def test_a_moved_grammar_refreshes_the_syntax_stage_alone(
+    two_files: BuiltState, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = two_files.versions()
+    monkeypatch.setattr(fingerprints, "version", lambda _: "99")
+    report = two_files.build()
+    assert (report["mode"], report["reasons"], report["refreshed_stages"]) == (
+        "incremental",
+        {"full_refresh": 2},
+        ["syntax"],
+    )
+    assert two_files.versions() == before
+    assert two_files.build()["mode"] == "noop"

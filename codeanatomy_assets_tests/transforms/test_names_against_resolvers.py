@@ -1,0 +1,183 @@
+"""Absolute and relative imports over random folders mean the files that Python and the indexer say they mean."""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+from importlib.machinery import ModuleSpec, PathFinder
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from codeanatomy_assets import toolchain
+from codeanatomy_assets.extraction.scip_index import DRIVER
+from codeanatomy_assets.transforms.module_roots import joined, module_roots, source_roots
+from codeanatomy_assets_tests.scip_trees import write_tree
+from codeanatomy_assets_tests.transforms.names_trees import (
+    NAMES,
+    STUB_BASES,
+    file_id,
+    random_paths,
+    resolved_of,
+)
+
+PYTHON_SEED = 20240611
+INDEXER_SEED = 20240612
+ALL_NAMES = [".".join(parts) for length in (1, 2, 3) for parts in product(NAMES[:3], repeat=length)]
+
+ASK_INDEXER = """
+const fs = require('fs');
+const [driver, bundleDir] = process.argv.slice(1);
+const bundle = require(driver + '/bundle.js').loadBundle(bundleDir);
+const { surroundings } = require(driver + '/surroundings.js');
+const answers = JSON.parse(fs.readFileSync(0, 'utf8')).map(({ settings, questions }) => {
+  const around = surroundings(bundle, settings);
+  return questions.map(({ importer, dots, parts, symbols }) => {
+    const resolver = new bundle.importResolver.ImportResolver(around.fileSystem, around.options, around.host);
+    const environment = around.options.findExecEnvironment(around.root + '/' + importer);
+    const asked = { leadingDots: dots, nameParts: parts, importedSymbols: symbols || undefined };
+    const result = resolver.resolveImport(around.root + '/' + importer, environment, asked);
+    const relative = (path) => path.startsWith(around.root + '/') ? path.slice(around.root.length + 1) : path;
+    return {
+      found: result.isImportFound,
+      paths: result.resolvedPaths.map(relative),
+      submodules: Object.fromEntries(result.filteredImplicitImports.map((found) => [found.name, relative(found.path)])),
+    };
+  });
+});
+process.stdout.write(JSON.stringify(answers));
+"""
+
+
+def found_by_python(roots: list[str], module: str) -> ModuleSpec | None:
+    """What an import of the module would load, its parents found but never run."""
+    path, spec = roots, None
+    for part in module.split("."):
+        # Each part as if it were a top one: a nested namespace would ask sys.modules for its parent.
+        spec = PathFinder.find_spec(part, path)
+        if spec is None:
+            return None
+        locations = spec.submodule_search_locations
+        path = list(getattr(locations, "_path", locations) or ())
+    return spec
+
+
+def is_below_a_package_that_another_root_has_too(module: str, paths: list[str], roots: tuple[str, ...]) -> bool:
+    """There Python looks in the package alone, while the indexer goes on to the other root."""
+    parts = module.split(".")
+    for length in range(1, len(parts)):
+        folders = [joined(root, *parts[:length]) for root in roots]
+        held = [folder for folder in folders if any(path.startswith(f"{folder}/") for path in paths)]
+        if len(held) > 1 and any(f"{folder}/__init__.py" in paths for folder in held):
+            return True
+    return False
+
+
+def test_where_python_finds_a_file_the_index_names_the_same(tmp_path: Path) -> None:
+    print(f"seed {PYTHON_SEED}")
+    rng = random.Random(PYTHON_SEED)
+    files_found = namespaces_found = 0
+    for number in range(150):
+        paths = random_paths(rng)
+        folder = write_tree(tmp_path / str(number), dict.fromkeys(paths, ""))
+        roots = module_roots(paths)
+        on_path = [str(folder / root) for root in roots]
+        modules = [m for m in ALL_NAMES if not is_below_a_package_that_another_root_has_too(m, paths, roots)]
+        tree = dict.fromkeys(paths, "") | {"my-dir/importer.py": "".join(f"import {name}\n" for name in modules)}
+        ours = {row["module"]: row for row in resolved_of(tree, ["my-dir/importer.py"]) if row["target_kind"] == "module"}
+        for module in modules:
+            spec = found_by_python(on_path, module)
+            row = ours[module]
+            if spec is not None and spec.origin is not None:
+                expected = Path(spec.origin).relative_to(folder).as_posix()
+                assert (row["resolution"], row["target_file_id"]) == ("internal", file_id(expected)), (module, paths)
+                files_found += 1
+            elif spec is not None:
+                assert (row["resolution"], row["target_file_id"]) == ("namespace", None), (module, paths)
+                namespaces_found += 1
+    print(f"files {files_found}, namespaces {namespaces_found}")
+    assert files_found > 300 and namespaces_found > 300
+
+
+def indexer_questions(rng: random.Random, paths: list[str]) -> list[dict[str, Any]]:
+    """`import a.b` and `from ..a import b`, from random files of the tree."""
+    questions = []
+    for module in rng.sample(ALL_NAMES, 12):
+        questions.append({"importer": rng.choice(paths), "dots": 0, "parts": module.split("."), "symbols": None})
+        dots, symbol = rng.choice((0, 0, 1, 2)), rng.choice(NAMES)
+        parts = module.split(".")[: rng.choice((0, 1, 2))] if dots else module.split(".")
+        questions.append({"importer": rng.choice(paths), "dots": dots, "parts": parts, "symbols": [symbol]})
+    # Dots that lead above the repository would ask about the machine's folders.
+    return [each for each in questions if each["dots"] <= each["importer"].count("/") + 1]
+
+
+def statement(question: dict[str, Any]) -> str:
+    module = "." * question["dots"] + ".".join(question["parts"])
+    return f"from {module} import {question['symbols'][0]}\n" if question["symbols"] else f"import {module}\n"
+
+
+def answers_of_the_indexer(asked: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
+    bundle = toolchain.scip_python_bundle().parents[1]
+    command = [str(toolchain.node()), "-e", ASK_INDEXER, str(DRIVER), str(bundle)]
+    done = subprocess.run(command, input=json.dumps(asked), capture_output=True, text=True, check=True, timeout=300)
+    answers: list[list[dict[str, Any]]] = json.loads(done.stdout)
+    return answers
+
+
+def files_of_the_indexer(question: dict[str, Any], answer: dict[str, Any]) -> list[str | None]:
+    """The files of an import: parents of `import a.b`, the module, and the submodule of `from a import b`."""
+    if not answer["found"]:
+        return []
+    if not question["symbols"]:
+        return [path or None for path in answer["paths"]]
+    return [answer["paths"][-1] or None, answer["submodules"].get(question["symbols"][0])]
+
+
+def files_of_the_index(sources: dict[str, str], importer: str) -> list[str | None]:
+    paths = {file_id(path): path for path in sources}
+    module, *others = resolved_of(sources, [importer])
+    if module["resolution"] in ("external", "unresolved"):
+        return []
+    target = paths.get(module["target_file_id"])
+    other_targets = [paths.get(row["target_file_id"]) for row in others]
+    return [target, *(other_targets or [None])] if module["kind"] == "from" else [*other_targets, target]
+
+
+def is_shared_by_roots(question: dict[str, Any], paths: list[str]) -> bool:
+    """Whether several roots hold the name or a part of it, or stubs of it lie beside: see the test."""
+    roots = module_roots(paths)
+    top = question["parts"][0]
+    held = [root for root in roots if any(path.startswith(joined(root, top)) for path in paths)]
+    return len(held) > 1 or any(f"{top}-stubs/" in path for path in paths)
+
+
+def test_an_import_means_the_file_that_the_indexer_takes(tmp_path: Path) -> None:
+    """Where several roots or a stubs folder share a name the index may find more than the indexer, never less.
+
+    The indexer takes a namespace of an earlier root before a file below a namespace of a later one, and a
+    stubs folder hides what it lacks; Python finds those files, and so does the index.
+    """
+    print(f"seed {INDEXER_SEED}")
+    rng = random.Random(INDEXER_SEED)
+    trees = [random_paths(rng, STUB_BASES, stubs=True) for _ in range(150)]
+    asked = []
+    for number, paths in enumerate(trees):
+        folder = write_tree(tmp_path / str(number), dict.fromkeys(paths, ""))
+        settings = {"root": str(folder), "python_version": "3.12", "search_roots": list(source_roots(paths))}
+        asked.append({"settings": settings, "questions": indexer_questions(rng, paths)})
+    compared: dict[str, list[str]] = {"alike": [], "found here alone": [], "different": []}
+    for paths, tree, answers in zip(trees, asked, answers_of_the_indexer(asked), strict=True):
+        for question, answer in zip(tree["questions"], answers, strict=True):
+            sources = dict.fromkeys(paths, "") | {question["importer"]: statement(question)}
+            theirs = files_of_the_indexer(question, answer)
+            ours = files_of_the_index(sources, question["importer"])
+            if not (any(theirs) or any(ours)):
+                continue
+            verdict = "alike" if ours == theirs else "different"
+            if verdict == "different" and not any(theirs) and is_shared_by_roots(question, paths):
+                verdict = "found here alone"
+            compared[verdict].append(f"{statement(question)!r} in {question['importer']} of {paths}: {theirs} not {ours}")
+    print({verdict: len(cases) for verdict, cases in compared.items()})
+    assert not compared["different"], "\n".join(compared["different"])
+    assert len(compared["alike"]) > 300

@@ -75,8 +75,9 @@ PY_IMPORTS_RESOLVED = Table(
         Column(
             "resolution",
             STRING,
-            "`ambiguous`: a file here under a standard-library name; `local_directory`: only by folder, as the "
-            "indexer and a script do; `namespace`: a folder here without `__init__`, so no file.",
+            "`ambiguous`: a file here under a standard-library name, or outside the package it is taken from; "
+            "`local_directory`: only by folder, as the indexer and a script do; `namespace`: a folder here without "
+            "`__init__`, so no file.",
             False,
             RESOLUTIONS,
         ),

@@ -57,7 +57,7 @@ class Plan:
 def decide(settings: Settings, revision: str | None = None, full: bool = False) -> Plan:
     """What building this revision (HEAD by default) takes. Bad input is refused here, before any write."""
     target = find_target(settings, revision)
-    last = open_ledger(settings).last() if StateFolder(settings.state).owner() else None
+    last = open_ledger(settings).last()
     StateFolder(settings.state).check_owner(
         str(target.location), lambda told: target.repository is not None and _holds(target.repository, last)
     )
@@ -92,6 +92,8 @@ def open_store(settings: Settings) -> DeltaStore:
 
 
 def open_ledger(settings: Settings) -> Ledger:
+    """The state's ledger; a state that a newer version wrote is refused."""
+    StateFolder(settings.state).owner()
     return Ledger(open_store(settings))
 
 

@@ -21,6 +21,13 @@ from codeanatomy_assets.storage.spark_session import SparkEngine, SparkSettings
 from codeanatomy_assets.storage.table_state import TableRef
 
 UPDATE_JOB = "update_job"
+S3_FIELDS = {
+    "AWS_ACCESS_KEY_ID": "access_key_id",
+    "AWS_SECRET_ACCESS_KEY": "secret_access_key",
+    "AWS_SESSION_TOKEN": "token",
+    "AWS_REGION": "region",
+    "AWS_ENDPOINT_URL": "endpoint",
+}
 SESSION_CONFIG = {
     "commit": dg.Field(
         str, default_value="", description="Revision to build; empty for HEAD. Only update_job uses it."
@@ -67,9 +74,10 @@ class GatewaySparkResource(LazyPySparkResource):
 
 def table_resource(ref: TableRef, settings: Settings) -> DeltaTableResource:
     """A table at one version, for light reads through dagster-deltalake."""
-    options = {name.lower(): value for name, value in settings.storage_options.items()}
-    config = S3Config(**options) if ref.path.startswith("s3") else LocalConfig()
-    return DeltaTableResource(url=ref.path, storage_options=config, version=ref.version)
+    if not ref.path.startswith("s3"):
+        return DeltaTableResource(url=ref.path, storage_options=LocalConfig(), version=ref.version)
+    told = {S3_FIELDS[name]: value for name, value in settings.storage_options.items() if name in S3_FIELDS}
+    return DeltaTableResource(url=ref.path, storage_options=S3Config(**told), version=ref.version)  # type: ignore[arg-type]
 
 
 class RunSession:

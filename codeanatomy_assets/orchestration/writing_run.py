@@ -73,9 +73,14 @@ class WritingRun:
         return "full" if BUILT_STAGES[0] in self.refreshed else "incremental"
 
     @property
+    def stays_on_commit(self) -> bool:
+        """The ledger's commit built anew: the record of what that commit changed stands."""
+        return self.last is not None and self.last.commit == self.commit
+
+    @property
     def is_noop(self) -> bool:
         """Nothing to do after all: another run built this very state while this one waited for the lock."""
-        return self.moves_commit and not self.refreshed and self.last is not None and self.last.commit == self.commit
+        return self.moves_commit and not self.refreshed and self.stays_on_commit
 
     def refreshes(self, stage: Stage) -> bool:
         """Whether all files are rebuilt in this stage, whatever changed."""

@@ -2,9 +2,10 @@
 
 Which file a module name means
 - Absolute: the primary file of the name (module_roots.py); else a folder of that name without `__init__`
-  (a namespace, no file); else the same name looked for in the importer's folder and those above it, the
-  nearest first, as the indexer does and a script would; else outside. A name of the standard library is
-  not looked for in folders, and beats a namespace; a file here under such a name is `ambiguous`.
+  (a namespace, no file) if it holds what a `from` asks for; else a file of that name in the importer's
+  folder or one above it, the nearest first, as the indexer does and a script would; else any such
+  namespace; else outside. A name of the standard library is not looked for in folders, and beats a
+  namespace; a file here under such a name is `ambiguous`.
 - Missing below a module that is a file here: `unresolved`, not `external`.
 - Relative: by folder from the importer's own. Where Python would refuse it (above the top of the
   importer's name, or an importer without a name) the folder still answers, as in the indexer, with the
@@ -15,7 +16,8 @@ Which rows a clause gives
 - `parent`: for `import a.b.c` and absolute dynamic imports, `a` and `a.b`: the packages beside the file
   that was found, whatever other roots hold under their names; on their own if it was not found.
 - `submodule`: for `from a import b`, the file `a.b` in the folder of the package that `a` means, or of any
-  root if `a` is a namespace.
+  root if `a` is a namespace; `ambiguous` if the package lacks it and the name means a file elsewhere
+  (another root's package, or a source that a stubs folder leaves out).
 - `star_submodule`: for a star over a package, its direct submodules, because `__all__` may name them.
 - One target a row: of files that share a name the primary alone; the others stand in the module index.
 
@@ -198,14 +200,22 @@ def _absolute(clause: _Clause, module: str) -> _Resolved:
         return _Resolved(module, "ambiguous" if top in STANDARD_LIBRARY else "internal", answer)
     if top in STANDARD_LIBRARY:
         return _Resolved(module, "stdlib")
-    if answer is not None:
+    if answer is not None and _holds_what_is_asked(clause, module):
         return _Resolved(module, "namespace", answer)
     nearby = _in_folders_above(clause, module)
-    if nearby is not None:
-        return _Resolved(module, "local_directory" if isinstance(nearby, ModuleFile) else "namespace", nearby)
+    if isinstance(nearby, ModuleFile):
+        return _Resolved(module, "local_directory", nearby)
+    if answer is not None or nearby is not None:
+        return _Resolved(module, "namespace", answer or nearby)
     if below and isinstance(clause.named(top), ModuleFile):
         return _Resolved(module, "unresolved", reason="not_found")
     return _Resolved(module, "external")
+
+
+def _holds_what_is_asked(clause: _Clause, namespace: str) -> bool:
+    if clause.row["kind"] == "from":
+        return isinstance(clause.named(f"{namespace}.{clause.row['name']}"), ModuleFile)
+    return clause.row["kind"] != "star"
 
 
 def _in_folders_above(clause: _Clause, module: str) -> Answer:
@@ -267,11 +277,14 @@ def _binds_top_package(row: Mapping[str, Any]) -> bool:
 
 
 def _parent(clause: _Clause, leaf: _Resolved, name: str) -> _Resolved:
-    location = leaf.answer.location if leaf.answer is not None else None
-    if leaf.module is None or location is None:
+    if leaf.module is None or leaf.answer is None:
         return _by_name_alone(clause, name)
+    if leaf.answer.location is None:
+        parent = _by_name_alone(clause, name)
+        is_module = isinstance(parent.answer, ModuleFile) and not parent.answer.is_package
+        return _Resolved(name, "namespace", Folder()) if is_module else parent
     depth = leaf.module.count(".") - name.count(".")
-    answer = clause.package_at(location.rsplit("/", depth)[0])
+    answer = clause.package_at(leaf.answer.location.rsplit("/", depth)[0])
     if isinstance(answer, Folder):
         return _Resolved(name, "namespace", answer)
     return _Resolved(name, "local_directory" if leaf.resolution == "namespace" else leaf.resolution, answer)
@@ -301,22 +314,26 @@ def _submodule_rows(clause: _Clause, leaf: _Resolved) -> Iterator[Row]:
 
 def _submodule(clause: _Clause, leaf: _Resolved, name: str) -> _Resolved | None:
     """The file that a package or namespace holds under a name, if it holds one."""
-    holder = leaf.answer
+    holder, module = leaf.answer, f"{leaf.module}.{name}" if leaf.module else None
     if holder is None or isinstance(holder, ModuleFile) and not holder.is_package:
         return None
-    module = f"{leaf.module}.{name}" if leaf.module else None
     if holder.location is not None:
         answer = clause.at(joined(holder.location, name))
-    else:
-        answer = clause.named(f"{leaf.module}.{name}")
-    if not isinstance(answer, ModuleFile):
+        if isinstance(answer, ModuleFile):
+            return _Resolved(module or answer.module, _of_submodule(clause, leaf), answer, leaf.reason)
+        if clause.row["level"] or isinstance(holder, Folder):
+            return None
+    elsewhere = clause.named(f"{leaf.module}.{name}")
+    if not isinstance(elsewhere, ModuleFile):
         return None
+    return _Resolved(module, "internal" if isinstance(holder, Folder) else "ambiguous", elsewhere)
+
+
+def _of_submodule(clause: _Clause, leaf: _Resolved) -> str:
+    """As its package is; below a plain folder, by folder alone unless Python too would go from there."""
     if leaf.resolution != "namespace":
-        resolution = leaf.resolution
-    else:
-        by_folder_only = leaf.reason is not None or holder.location is not None and not clause.row["level"]
-        resolution = "local_directory" if by_folder_only else "internal"
-    return _Resolved(module or answer.module, resolution, answer, leaf.reason)
+        return leaf.resolution
+    return "internal" if clause.row["level"] and leaf.reason is None else "local_directory"
 
 
 def _row(clause: _Clause, target_kind: str, target: _Resolved, name: str | None, bound: str | None) -> Row:

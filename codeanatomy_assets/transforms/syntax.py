@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -13,7 +13,10 @@ from codeanatomy_assets.contracts.table import Table
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-Collect = Callable[[str, str, bytes], Mapping[str, Sequence[Any]]]
+FILES_PER_RECORD_BATCH = 32
+
+Collected = Mapping[str, Sequence[Sequence[Any]]]
+Collect = Callable[[str, str, bytes], Collected]
 
 
 def parsed_files(sources: DataFrame, collect: Collect) -> DataFrame:
@@ -21,12 +24,13 @@ def parsed_files(sources: DataFrame, collect: Collect) -> DataFrame:
 
     `collect` comes from the extraction layer: a function of a file's bytes and path alone.
     """
-    schema = _parsed_schema()
 
     def parse(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            for file_id, path, content in zip(*(column.to_pylist() for column in batch.columns), strict=True):
-                yield parsed_record(collect(file_id, path, content), file_id, schema)
+            for start in range(0, batch.num_rows, FILES_PER_RECORD_BATCH):
+                files = batch.slice(start, FILES_PER_RECORD_BATCH).to_pylist()
+                ids = [file["file_id"] for file in files]
+                yield parsed_batch(ids, [collect(file["file_id"], file["path"], file["content"]) for file in files])
 
     ddl = "file_id string, " + ", ".join(f"{table.name} {_rows_ddl(table)}" for table in TABLES)
     return sources.select("file_id", "path", "content").mapInArrow(parse, ddl)
@@ -37,14 +41,22 @@ def rows_of(parsed: DataFrame, table: Table) -> DataFrame:
     return parsed.selectExpr(f"inline({table.name})")
 
 
-def parsed_record(collected: Mapping[str, Sequence[Any]], file_id: str, schema: pa.Schema) -> pa.RecordBatch:
-    lists = [pa.array([collected[table.name]], schema.field(table.name).type) for table in TABLES]
-    return pa.RecordBatch.from_arrays([pa.array([file_id]), *lists], schema=schema)
+def parsed_batch(file_ids: Sequence[str], collected: Sequence[Collected]) -> pa.RecordBatch:
+    """Files side by side: a list of rows a dataset, built column by column, which costs a third of row by row."""
+    lists = [_row_lists(table, [rows[table.name] for rows in collected]) for table in TABLES]
+    return pa.RecordBatch.from_arrays([pa.array(file_ids, pa.string()), *lists], ["file_id", *(t.name for t in TABLES)])
 
 
-def _parsed_schema() -> pa.Schema:
-    lists = [pa.field(table.name, pa.list_(pa.struct(list(table.arrow_schema())))) for table in TABLES]
-    return pa.schema([pa.field("file_id", pa.string()), *lists])
+def _row_lists(table: Table, row_lists: Iterable[Sequence[Sequence[Any]]]) -> pa.ListArray:
+    offsets = [0]
+    rows: list[Sequence[Any]] = []
+    for listed in row_lists:
+        rows.extend(listed)
+        offsets.append(len(rows))
+    values = zip(*rows, strict=True) if rows else ((),) * len(table.columns)
+    fields = list(table.arrow_schema())
+    columns = [pa.array(column, field.type) for column, field in zip(values, fields, strict=True)]
+    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), pa.StructArray.from_arrays(columns, fields=fields))
 
 
 def _rows_ddl(table: Table) -> str:

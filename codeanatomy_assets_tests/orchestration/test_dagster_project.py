@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import dagster as dg
@@ -101,10 +102,8 @@ def test_a_chosen_file_whose_rows_were_spoilt_is_put_right_and_ends_with_a_ledge
     table, key = catalog.table("cst_defs"), two_files.file_id("pkg/a.py")
     last = two_files.last()
     store = DeltaStore(two_files.settings.tables_root, two_files.engine.session)
-    attempt = Attempt(1, last.commit)
+    attempt = Attempt(last.attempt + 1, last.commit)
     spoilt = store.replace_files(last.state, table, table.arrow_schema().empty_table(), Scope.of((key,)), attempt)
-    from dataclasses import replace
-
     Ledger(store).append(replace(last, state=last.state.advanced(spoilt.ref)), last, attempt)
     assert {row["name"] for row in two_files.rows("cst_defs")} == {"b"}
     assert materialize(two_files, instance, ["cst_defs"], key).success

@@ -25,12 +25,10 @@ def repository_stage(run: WritingRun, tables: Sequence[Table]) -> Iterator[Produ
     rows = describe_all(run.snapshot, entries, run.settings.repo_id, run.settings.max_file_bytes)
     yield Produced(REPO_SNAPSHOT, run.replace(REPO_SNAPSHOT, _arrow(run, rows, len(entries)), scope))
     run.update_checkout()
-    if not run.moves_commit:
+    if run.stays_on_commit:
         yield Produced(FILE_CHANGES)
         return
-    renames = run.spark.createDataFrame(
-        list(changes.renamed.items()) if changes else [], "new_path string, old_path string"
-    )
+    renames = run.spark.createDataFrame(_renamed(changes), "new_path string, old_path string")
     changed = repository.file_changes(run.changes(REPO_SNAPSHOT), renames, run.commit)
     yield Produced(FILE_CHANGES, run.replace(FILE_CHANGES, changed, Scope.of((run.commit,))))
 
@@ -39,6 +37,10 @@ def _changes(run: WritingRun) -> Changes | None:
     """What git says changed since the ledger's commit; None when the whole tree is to be looked at."""
     base = run.last.commit if run.last and run.moves_commit else None
     return run.snapshot.changes_since(base)
+
+
+def _renamed(changes: Changes | None) -> list[tuple[str, str]]:
+    return list(changes.renamed.items()) if changes else []
 
 
 def _to_describe(run: WritingRun, changes: Changes | None) -> tuple[Sequence[TreeEntry], Scope]:

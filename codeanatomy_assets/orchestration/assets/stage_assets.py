@@ -59,7 +59,9 @@ def stage_assets(stage: Stage, deps: Mapping[str, Sequence[str]], body: Body) ->
                 _record_files(context, run, done)
                 yield dg.MaterializeResult(asset_key=done.table.name, metadata=_figures(run, done))
         if not run.moves_commit and any(done.written and done.written.owners for done in produced):
-            session.finish({"rebuilt": [done.table.name for done in produced]})
+            session.finish(
+                {**(run.last.summary if run.last else {}), "rebuilt": [done.table.name for done in produced]}
+            )
 
     return stage_step
 

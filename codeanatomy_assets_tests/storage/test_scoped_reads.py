@@ -1,0 +1,55 @@
+"""Reads of some slices: the right rows, from the files that can hold them and no others."""
+
+from __future__ import annotations
+
+import pytest
+
+from codeanatomy_assets.storage import delta_reads
+from codeanatomy_assets.storage.delta_reads import MOST_OWNERS_IN_PREDICATE
+from codeanatomy_assets.storage.table_state import bucket_of
+from codeanatomy_assets_tests.storage.odd_rows import THINGS, as_bag, as_rows, file_id, thing
+from codeanatomy_assets_tests.storage.scratch_tables import ScratchTables
+
+BUCKETS = 16
+
+
+@pytest.fixture
+def wide(tables: ScratchTables) -> ScratchTables:
+    """Tables of sixteen buckets, with a few hundred slices."""
+    wide = ScratchTables(tables.spark, tables.root / "wide", buckets=BUCKETS)
+    wide.put(THINGS, [thing(n, number=n) for n in range(600)])
+    return wide
+
+
+@pytest.mark.parametrize("count", [1, 3, MOST_OWNERS_IN_PREDICATE + 20])
+def test_a_scoped_read_touches_only_the_files_that_can_hold_the_slices(wide: ScratchTables, count: int) -> None:
+    in_two_buckets = [n for n in range(6_000) if bucket_of(file_id(n), BUCKETS) in (3, 5)]
+    wanted = in_two_buckets[:count]
+    owners = [file_id(n) for n in wanted]
+    rows = delta_reads.read(wide.spark, wide.state, THINGS, owners)
+    touched = {path.split("bucket=")[1].split("/")[0] for path in rows.inputFiles()}
+    assert touched == {str(bucket_of(owner, BUCKETS)) for owner in owners}
+    assert len(wide.spark.read.format("delta").load(wide.state.ref(THINGS).path).inputFiles()) == BUCKETS
+    expected = as_bag([thing(n, number=n) for n in wanted if n < 600])
+    assert as_bag(as_rows(rows.toArrow())) == expected
+    assert as_bag(as_rows(delta_reads.read_light(wide.state, THINGS, owners))) == expected
+
+
+def test_nobodys_slices_are_no_rows(wide: ScratchTables) -> None:
+    assert delta_reads.read(wide.spark, wide.state, THINGS, ()).count() == 0
+    assert delta_reads.read_light(wide.state, THINGS, ()).num_rows == 0
+    assert delta_reads.read_light(wide.state, THINGS, ()).schema == THINGS.arrow_schema()
+
+
+def test_a_stream_and_a_count_tell_the_same_rows(wide: ScratchTables) -> None:
+    streamed = [row for batch in delta_reads.stream(wide.state, THINGS) for row in batch.to_pylist()]
+    assert as_bag(streamed) == as_bag(wide.rows(THINGS))
+    assert delta_reads.count_rows(wide.state, THINGS) == len(streamed) == 600
+
+
+def test_an_earlier_state_reads_as_it_was(wide: ScratchTables) -> None:
+    earlier = wide.state
+    wide.put(THINGS, [], [file_id(n) for n in range(10)])
+    assert delta_reads.count_rows(wide.state, THINGS) == 590
+    assert delta_reads.count_rows(earlier, THINGS) == 600
+    assert delta_reads.read(wide.spark, earlier, THINGS).count() == 600

@@ -9,17 +9,19 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from benchmarks.results_file import write_result
-from codeanatomy_assets.contracts import identity
-from codeanatomy_assets.extraction.syntax_tree import collect
+from codeanatomy_assets.contracts import identity, syntax
+from codeanatomy_assets.extraction.syntax_tree import collect_file
 from codeanatomy_assets.orchestration.resources import spark_engine
 from codeanatomy_assets.settings import Settings
 from codeanatomy_assets.storage import staging
-from codeanatomy_assets.transforms import syntax
+from codeanatomy_assets.transforms.collected_rows import FILES_PER_RECORD_BATCH, collected_batch, collected_files
 from codeanatomy_assets_tests import corpora
 
 CORPUS = ("django", "5.2.8")
 FILES = 3_000
 REPEATS = 3
+
+Source = tuple[str, str, bytes]
 
 
 def main() -> None:
@@ -28,11 +30,11 @@ def main() -> None:
         settings = Settings(state=Path(folder) / "state", cores=2)
         settings.state.mkdir()
         engine = spark_engine(settings)
-        staging.stage_sources(Path(folder) / "staged", sources)
-        staged = staging.read_sources(engine.session(), Path(folder) / "staged")
+        staging.stage(Path(folder) / "staged", staging.SOURCES, sources)
+        staged = staging.read_staged(engine.session(), Path(folder) / "staged", staging.SOURCES)
 
         def through_spark() -> None:
-            syntax.parsed_files(staged, collect).write.format("noop").mode("overwrite").save()
+            collected_files(staged, syntax.TABLES, collect_file).write.format("noop").mode("overwrite").save()
 
         through_spark()  # the workers' imports and the JVM's first compilation are not what is compared
         pairs = [(_seconds(lambda: _one_process(sources)), _seconds(through_spark)) for _ in range(REPEATS)]
@@ -53,7 +55,7 @@ def main() -> None:
     print(path.read_text())
 
 
-def _sources(folder: Path) -> Iterator[staging.Source]:
+def _sources(folder: Path) -> Iterator[Source]:
     """The corpus' Python files, some of them twice to make up the number."""
     root = corpora.unpack(*CORPUS, folder)
     paths = sorted(root.rglob("*.py"))
@@ -62,12 +64,12 @@ def _sources(folder: Path) -> Iterator[staging.Source]:
         yield identity.FILE.of("repository", name), name, path.read_bytes()
 
 
-def _one_process(sources: list[staging.Source]) -> None:
+def _one_process(sources: list[Source]) -> None:
     """The same rows in the same Arrow form, without Spark."""
-    step = syntax.FILES_PER_RECORD_BATCH
-    for start in range(0, len(sources), step):
-        part = sources[start : start + step]
-        syntax.parsed_batch([file_id for file_id, _, _ in part], [collect(*source) for source in part])
+    names = staging.SOURCES.names
+    for start in range(0, len(sources), FILES_PER_RECORD_BATCH):
+        part = [dict(zip(names, source, strict=True)) for source in sources[start : start + FILES_PER_RECORD_BATCH]]
+        collected_batch(syntax.TABLES, [file["file_id"] for file in part], [collect_file(file) for file in part])
 
 
 def _seconds(work: Callable[[], None]) -> float:

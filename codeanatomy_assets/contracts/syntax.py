@@ -75,7 +75,7 @@ DEFS = Table(
 NAME_REFS = Table(
     "cst_name_refs",
     Stage.SYNTAX,
-    doc="Every place a name is read, bound, deleted, declared as parameter, passed as keyword or exported by `__all__`.",
+    doc="Every place a name is read, bound, deleted, a parameter, passed as keyword or exported by `__all__`.",
     key=("ref_id",),
     columns=(
         FILE_ID,
@@ -126,7 +126,7 @@ CALLSITES = Table(
         Column(
             "candidates",
             Array(CANDIDATE),
-            "Qualified names the callee may go by through imports, local definitions and builtins; a relative one keeps its level.",
+            "Names the callee may go by through imports, local definitions and builtins; a relative one keeps its level.",
         ),
         ORDINAL,
         BSTART,

@@ -8,9 +8,10 @@ claims their kinds, and finds them in `walk.claimed` with their places.
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 from codeanatomy_assets.contracts import syntax
 from codeanatomy_assets.contracts.table import Table
@@ -65,6 +66,11 @@ def collect(file_id: str, path: str, content: bytes) -> dict[str, list[Row]]:
         collector.table.name: _in_stored_bytes(collector.table, rows[collector.table.name], source)
         for collector in COLLECTORS
     }
+
+
+def collect_file(file: Mapping[str, Any]) -> dict[str, list[Row]]:
+    """The same for a staged source: file_id, path and content."""
+    return collect(file["file_id"], file["path"], file["content"])
 
 
 @contextmanager

@@ -23,7 +23,7 @@ ROOT = Path(__file__).parents[1]
 # What carries rows from outside to a table, stage by stage; what these import is followed.
 CODE: dict[Stage, tuple[str, ...]] = {
     Stage.REPOSITORY: ("extraction.source_files", "extraction.encoding"),
-    Stage.SYNTAX: ("extraction.syntax_tree", "transforms.syntax"),
+    Stage.SYNTAX: ("extraction.syntax_tree",),
 }
 LIBRARIES: dict[Stage, tuple[str, ...]] = {
     Stage.SYNTAX: ("tree-sitter", "tree-sitter-python"),

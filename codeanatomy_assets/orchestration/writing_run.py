@@ -138,11 +138,15 @@ class WritingRun:
     def sources(self, files: frozenset[str] | None) -> DataFrame:
         """Bytes of the readable Python files among these, as rows (file_id, path, content)."""
         rows = [row for row in self.read_light(REPO_SNAPSHOT, files).to_pylist() if is_readable(row)]
-        folder = self.folder.work / f"sources-{self.attempt.number}-{time.monotonic_ns()}"
-        staging.stage_sources(folder, self._contents(rows))
-        return staging.read_sources(self.spark, folder)
+        return self.staged(staging.SOURCES, self._contents(rows))
 
-    def _contents(self, rows: list[dict[str, Any]]) -> Iterator[staging.Source]:
+    def staged(self, schema: pa.Schema, rows: Iterable[staging.Staged]) -> DataFrame:
+        """Rows that Python made, as a DataFrame that executors can read wherever they are."""
+        folder = self.folder.work / f"staged-{self.attempt.number}-{time.monotonic_ns()}"
+        staging.stage(folder, schema, rows)
+        return staging.read_staged(self.spark, folder, schema)
+
+    def _contents(self, rows: list[dict[str, Any]]) -> Iterator[staging.Staged]:
         by_blob: dict[str, list[dict[str, Any]]] = {}
         for row in rows:
             by_blob.setdefault(row["blob_id"], []).append(row)

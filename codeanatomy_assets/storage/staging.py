@@ -1,4 +1,4 @@
-"""Source texts on their way to Spark: executors get bytes as rows of staged files, never the checkout."""
+"""What Python read on its way to Spark: executors get bytes as rows of staged files, never the checkout."""
 
 from __future__ import annotations
 
@@ -13,31 +13,33 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 BYTES_PER_PART = 1_000_000
+SPARK_TYPES = {pa.string(): "string", pa.binary(): "binary"}
 SOURCES = pa.schema([("file_id", pa.string()), ("path", pa.string()), ("content", pa.binary())])
 
-Source = tuple[str, str, bytes]
+Staged = tuple[str | bytes | None, ...]
 
 
-def stage_sources(folder: Path, sources: Iterable[Source]) -> int:
-    """Write sources as Parquet parts of about equal bytes, holding one part at a time; returns how many."""
+def stage(folder: Path, schema: pa.Schema, rows: Iterable[Staged]) -> int:
+    """Write rows as Parquet parts of about equal bytes, holding one part at a time; returns how many rows."""
     folder.mkdir(parents=True)
     staged = 0
-    for number, part in enumerate(_parts(sources)):
-        pq.write_table(pa.table(list(zip(*part, strict=True)), schema=SOURCES), folder / f"part-{number:05}.parquet")
+    for number, part in enumerate(_parts(rows)):
+        pq.write_table(pa.table(list(zip(*part, strict=True)), schema=schema), folder / f"part-{number:05}.parquet")
         staged += len(part)
     return staged
 
 
-def read_sources(spark: SparkSession, folder: Path) -> DataFrame:
-    return spark.read.schema("file_id string, path string, content binary").parquet(str(folder))
+def read_staged(spark: SparkSession, folder: Path, schema: pa.Schema) -> DataFrame:
+    ddl = ", ".join(f"{field.name} {SPARK_TYPES[field.type]}" for field in schema)
+    return spark.read.schema(ddl).parquet(str(folder))
 
 
-def _parts(sources: Iterable[Source]) -> Iterator[list[Source]]:
-    part: list[Source] = []
+def _parts(rows: Iterable[Staged]) -> Iterator[list[Staged]]:
+    part: list[Staged] = []
     size = 0
-    for source in sources:
-        part.append(source)
-        size += len(source[2])
+    for row in rows:
+        part.append(row)
+        size += sum(len(value) for value in row if value is not None)
         if size >= BYTES_PER_PART:
             yield part
             part, size = [], 0

@@ -58,6 +58,11 @@ def joined(folder: str, *parts: str) -> str:
     return "/".join((folder, *parts) if folder else parts)
 
 
+def search_order(root: str) -> tuple[bool, bool, int, str]:
+    """The order in which roots are searched."""
+    return root != STUB_ROOT, root != REPOSITORY_ROOT, root.count("/"), root
+
+
 def source_roots(paths: Iterable[str]) -> tuple[str, ...]:
     """The src layouts found: what the indexer gets as extra search paths."""
     known = frozenset(paths)
@@ -75,7 +80,7 @@ def source_roots(paths: Iterable[str]) -> tuple[str, ...]:
         and folder_of(root) not in packages
         and any(_name_below(root, path) is not None for path in files)
     ]
-    return tuple(sorted(found, key=lambda root: (root.count("/"), root)))
+    return tuple(sorted(found, key=search_order))
 
 
 def module_roots(paths: Iterable[str]) -> tuple[str, ...]:
@@ -104,17 +109,16 @@ class _Name:
         top = _below(self.root, self.path).split("/")[0]
         return not top.endswith(STUBS_SUFFIX), not _is_init(self.path), not _is_stub(self.path)
 
-    def place_among_roots(self, roots: Sequence[str], packages: frozenset[str]) -> tuple[bool, bool, bool, bool, int]:
+    def place_among_roots(self, packages: frozenset[str]) -> tuple[object, ...]:
         """The order of the first files of several roots."""
-        folders = list(_folders_between(self.root, location_of(self.path)))
-        traditional = all(folder in packages for folder in folders)
+        traditional = all(folder in packages for folder in _folders_between(self.root, location_of(self.path)))
         in_package = _is_init(self.path) or folder_of(self.path) in packages
         return (
             self.root != STUB_ROOT,
             not traditional,
             not (traditional or in_package),
             not (traditional or _is_stub(self.path)),
-            roots.index(self.root),
+            search_order(self.root),
         )
 
 
@@ -127,7 +131,7 @@ def module_index(files: Iterable[tuple[str, str]]) -> pa.Table:
     paths = [path for path, _ in by_path]
     roots = module_roots(paths)
     names = {path: list(_names(file_id, path, roots)) for path, file_id in by_path}
-    primary = _primary((name for of_file in names.values() for name in of_file), roots, paths)
+    primary = _primary((name for of_file in names.values() for name in of_file), paths)
     rows = [row for path, file_id in by_path for row in _rows(file_id, path, names[path], primary)]
     return pa.Table.from_pylist(rows, schema=PY_MODULE_INDEX.arrow_schema())
 
@@ -148,7 +152,7 @@ def _name_below(root: str, path: str) -> str | None:
     return ".".join(parts) if all(part.isidentifier() for part in parts) else None
 
 
-def _primary(names: Iterable[_Name], roots: Sequence[str], paths: Sequence[str]) -> dict[str, _Name]:
+def _primary(names: Iterable[_Name], paths: Sequence[str]) -> dict[str, _Name]:
     packages = frozenset(folder_of(path) for path in paths if _is_init(path))
     below_root: dict[tuple[str, str], _Name] = {}
     for name in names:
@@ -159,7 +163,7 @@ def _primary(names: Iterable[_Name], roots: Sequence[str], paths: Sequence[str])
     for (module, _), name in below_root.items():
         shared[module].append(name)
     return {
-        module: of_roots[0] if len(of_roots) == 1 else min(of_roots, key=lambda n: n.place_among_roots(roots, packages))
+        module: of_roots[0] if len(of_roots) == 1 else min(of_roots, key=lambda name: name.place_among_roots(packages))
         for module, of_roots in shared.items()
     }
 

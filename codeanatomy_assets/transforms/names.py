@@ -38,7 +38,14 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from codeanatomy_assets.contracts.names import PY_IMPORTS_RESOLVED, RESOLVED_IMPORT
-from codeanatomy_assets.transforms.module_roots import folder_of, joined, location_of
+from codeanatomy_assets.transforms.module_roots import (
+    STUB_ROOT,
+    STUBS_SUFFIX,
+    folder_of,
+    joined,
+    location_of,
+    search_order,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -62,8 +69,8 @@ class ModuleFile:
     is_package: bool
 
     @property
-    def location(self) -> str:
-        return location_of(self.path)
+    def locations(self) -> tuple[str, ...]:
+        return (location_of(self.path),)
 
     def is_before(self, other: ModuleFile) -> bool:
         """Which of two files an import from their folder takes: package before module, stub before source."""
@@ -75,9 +82,9 @@ class ModuleFile:
 
 @dataclass(frozen=True)
 class Folder:
-    """A folder with Python below it and no `__init__`; a namespace by name has no one location."""
+    """Python below it and no `__init__`: one folder by path, of a name those of all roots in their order."""
 
-    location: str | None = None
+    locations: tuple[str, ...]
 
 
 Answer = ModuleFile | Folder | None
@@ -91,8 +98,8 @@ class ModuleLookup:
         self._by_name: dict[str, ModuleFile] = {}
         self._by_location: dict[str, ModuleFile] = {}
         self._submodules: dict[str, set[str]] = defaultdict(set)
-        self._folders: set[str] = set()
-        self._namespaces: set[str] = set()
+        self._folders: set[str] = {""}
+        self._namespaces: dict[str, Folder] = {}
         rows = modules.to_pylist()
         for row in rows:
             if not row["is_alternate"]:
@@ -100,31 +107,42 @@ class ModuleLookup:
         for row in rows:
             if row["is_primary"]:
                 self._by_name[row["module"]] = self.files[row["file_id"]]
-                self._namespaces.update(_parents(row["module"], "."))
+        self._add_namespaces(row for row in rows if row["module"] is not None)
 
     def _add_file(self, file: ModuleFile) -> None:
         self.files[file.file_id] = file
-        location = file.location
+        [location] = file.locations
         known = self._by_location.get(location)
         if known is None or file.is_before(known):
             self._by_location[location] = file
         name = location.rpartition("/")[2]
         if name.isidentifier():
             self._submodules[folder_of(location)].add(name)
-        self._folders.update(("", *_parents(location, "/")))
+        self._folders.update(_parents(location, "/"))
+
+    def _add_namespaces(self, rows: Iterable[Row]) -> None:
+        folders: dict[str, set[tuple[object, bool, str]]] = defaultdict(set)
+        for row in rows:
+            above = zip(_parents(row["module"], "."), _parents(location_of(row["path"]), "/"), strict=False)
+            for name, location in above:
+                if name not in self._by_name:
+                    is_stubs = location.endswith(STUBS_SUFFIX)
+                    folders[name].add((search_order(row["root"]), not is_stubs, location))
+        for name, found in folders.items():
+            self._namespaces[name] = Folder(tuple(location for *_, location in sorted(found)))
 
     def named(self, module: str) -> Answer:
-        return self._by_name.get(module) or (Folder() if module in self._namespaces else None)
+        return self._by_name.get(module) or self._namespaces.get(module)
 
     def at(self, location: str) -> Answer:
-        return self._by_location.get(location) or (Folder(location) if location in self._folders else None)
+        return self._by_location.get(location) or (Folder((location,)) if location in self._folders else None)
 
     def submodules(self, location: str) -> list[str]:
         return sorted(self._submodules.get(location, ()))
 
     def answers(self) -> dict[str, object]:
         """Every question with an answer, as `looked_up` has it, and the answer."""
-        names = {name: self.named(name) for name in self._by_name.keys() | self._namespaces}
+        names = {name: self.named(name) for name in self._by_name.keys() | self._namespaces.keys()}
         locations = {f"/{at}": self.at(at) for at in self._by_location.keys() | self._folders}
         lists = {f"/{folder}/*": self.submodules(folder) for folder in self._submodules}
         return {**names, **locations, **lists}
@@ -175,7 +193,7 @@ class _Clause:
     def package_at(self, location: str) -> Answer:
         """The folder as a package, or as a plain folder: never the module beside it."""
         answer = self.at(location)
-        return answer if isinstance(answer, ModuleFile) and answer.is_package else Folder(location)
+        return answer if isinstance(answer, ModuleFile) and answer.is_package else Folder((location,))
 
     def submodules(self, location: str) -> list[str]:
         self.looked_up.add(f"/{location}/*")
@@ -200,7 +218,7 @@ def _absolute(clause: _Clause, module: str) -> _Resolved:
         return _Resolved(module, "ambiguous" if top in STANDARD_LIBRARY else "internal", answer)
     if top in STANDARD_LIBRARY:
         return _Resolved(module, "stdlib")
-    if answer is not None and _holds_what_is_asked(clause, module):
+    if answer is not None and _ends_the_search(clause, answer):
         return _Resolved(module, "namespace", answer)
     nearby = _in_folders_above(clause, module)
     if isinstance(nearby, ModuleFile):
@@ -212,10 +230,17 @@ def _absolute(clause: _Clause, module: str) -> _Resolved:
     return _Resolved(module, "external")
 
 
-def _holds_what_is_asked(clause: _Clause, namespace: str) -> bool:
-    if clause.row["kind"] == "from":
-        return isinstance(clause.named(f"{namespace}.{clause.row['name']}"), ModuleFile)
-    return clause.row["kind"] != "star"
+def _ends_the_search(clause: _Clause, namespace: Folder) -> bool:
+    """A namespace does, but one of stubs only if it holds what is asked of it."""
+    if any(not _is_local_stub(location) for location in namespace.locations):
+        return True
+    if clause.row["kind"] in ("from", "star"):
+        return _held(clause, namespace, clause.row["name"] or "*") is not None
+    return any(clause.submodules(location) for location in namespace.locations)
+
+
+def _is_local_stub(path: str) -> bool:
+    return path.startswith(f"{STUB_ROOT}/")
 
 
 def _in_folders_above(clause: _Clause, module: str) -> Answer:
@@ -279,15 +304,11 @@ def _binds_top_package(row: Mapping[str, Any]) -> bool:
 def _parent(clause: _Clause, leaf: _Resolved, name: str) -> _Resolved:
     if leaf.module is None or leaf.answer is None:
         return _by_name_alone(clause, name)
-    if leaf.answer.location is None:
-        parent = _by_name_alone(clause, name)
-        is_module = isinstance(parent.answer, ModuleFile) and not parent.answer.is_package
-        return _Resolved(name, "namespace", Folder()) if is_module else parent
     depth = leaf.module.count(".") - name.count(".")
-    answer = clause.package_at(leaf.answer.location.rsplit("/", depth)[0])
+    answer = clause.package_at(leaf.answer.locations[0].rsplit("/", depth)[0])
     if isinstance(answer, Folder):
         return _Resolved(name, "namespace", answer)
-    return _Resolved(name, "local_directory" if leaf.resolution == "namespace" else leaf.resolution, answer)
+    return _Resolved(name, _of_package_around(clause, leaf), answer)
 
 
 def _by_name_alone(clause: _Clause, name: str) -> _Resolved:
@@ -306,7 +327,7 @@ def _submodule_rows(clause: _Clause, leaf: _Resolved) -> Iterator[Row]:
         if found is not None:
             yield _row(clause, "submodule", found, clause.row["name"], clause.row["bound_name"])
     elif clause.row["kind"] == "star" and isinstance(leaf.answer, ModuleFile) and leaf.answer.is_package:
-        for name in clause.submodules(leaf.answer.location):
+        for name in clause.submodules(*leaf.answer.locations):
             found = _submodule(clause, leaf, name)
             if found is not None:
                 yield _row(clause, "star_submodule", found, name, None)
@@ -314,26 +335,46 @@ def _submodule_rows(clause: _Clause, leaf: _Resolved) -> Iterator[Row]:
 
 def _submodule(clause: _Clause, leaf: _Resolved, name: str) -> _Resolved | None:
     """The file that a package or namespace holds under a name, if it holds one."""
-    holder, module = leaf.answer, f"{leaf.module}.{name}" if leaf.module else None
-    if holder is None or isinstance(holder, ModuleFile) and not holder.is_package:
+    if leaf.answer is None:
         return None
-    if holder.location is not None:
-        answer = clause.at(joined(holder.location, name))
-        if isinstance(answer, ModuleFile):
-            return _Resolved(module or answer.module, _of_submodule(clause, leaf), answer, leaf.reason)
-        if clause.row["level"] or isinstance(holder, Folder):
-            return None
+    held = _held(clause, leaf.answer, name)
+    if held is not None:
+        module = f"{leaf.module}.{name}" if leaf.module else held.module
+        return _Resolved(module, _of_package_around(clause, leaf), held, leaf.reason)
+    if clause.row["level"] or not isinstance(leaf.answer, ModuleFile):
+        return None
     elsewhere = clause.named(f"{leaf.module}.{name}")
-    if not isinstance(elsewhere, ModuleFile):
+    if not isinstance(elsewhere, ModuleFile) or not _may_lie_elsewhere(clause, leaf.answer, elsewhere):
         return None
-    return _Resolved(module, "internal" if isinstance(holder, Folder) else "ambiguous", elsewhere)
+    return _Resolved(f"{leaf.module}.{name}", "ambiguous", elsewhere)
 
 
-def _of_submodule(clause: _Clause, leaf: _Resolved) -> str:
-    """As its package is; below a plain folder, by folder alone unless Python too would go from there."""
-    if leaf.resolution != "namespace":
+def _held(clause: _Clause, holder: ModuleFile | Folder, name: str) -> ModuleFile | None:
+    if isinstance(holder, ModuleFile) and not holder.is_package:
+        return None
+    answers = (clause.at(joined(location, name)) for location in holder.locations)
+    return next((answer for answer in answers if isinstance(answer, ModuleFile)), None)
+
+
+def _may_lie_elsewhere(clause: _Clause, holder: ModuleFile, submodule: ModuleFile) -> bool:
+    """Whether a submodule that is not in its package's folder counts.
+
+    A stub of a package may leave out what the source has. The indexer prefers stubs in `typings`, and among
+    files below namespaces the folder that holds the name asked for.
+    """
+    if _is_local_stub(submodule.path) or holder.is_package and holder.path.endswith(".pyi"):
+        return True
+    folders = _parents(*holder.locations, "/")[: (holder.module or "").count(".")]
+    return any(isinstance(clause.package_at(folder), Folder) for folder in folders)
+
+
+def _of_package_around(clause: _Clause, leaf: _Resolved) -> str:
+    """How what lies beside or below a namespace was found; beside a file, as the file was."""
+    if isinstance(leaf.answer, ModuleFile):
         return leaf.resolution
-    return "internal" if clause.row["level"] and leaf.reason is None else "local_directory"
+    by_name = clause.row["level"] == 0 and clause.lookup.named(clause.row["module"]) == leaf.answer
+    by_dots = clause.row["level"] > 0 and leaf.reason is None
+    return "internal" if by_name or by_dots else "local_directory"
 
 
 def _row(clause: _Clause, target_kind: str, target: _Resolved, name: str | None, bound: str | None) -> Row:

@@ -23,7 +23,7 @@ from codeanatomy_assets_tests.transforms.names_trees import (
 )
 
 PYTHON_SEED = 20240611
-INDEXER_SEED = 2
+INDEXER_SEED = 3
 ALL_NAMES = [".".join(parts) for length in (1, 2, 3) for parts in product(NAMES[:3], repeat=length)]
 
 ASK_INDEXER = """

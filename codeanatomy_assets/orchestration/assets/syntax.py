@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from codeanatomy_assets.contracts import syntax as contracts
 from codeanatomy_assets.contracts.repository import FILE_CHANGES, REPO_SNAPSHOT
 from codeanatomy_assets.contracts.table import Stage, Table
-from codeanatomy_assets.extraction.syntax_tree import collect
+from codeanatomy_assets.extraction.syntax_tree import collect_file
 from codeanatomy_assets.orchestration.assets.stage_assets import Produced, stage_assets
 from codeanatomy_assets.orchestration.progress import watched
 from codeanatomy_assets.orchestration.writing_run import WritingRun
-from codeanatomy_assets.transforms import syntax
+from codeanatomy_assets.transforms.collected_rows import collected_files, rows_of
 
 DEPS = {table.name: [REPO_SNAPSHOT.name, FILE_CHANGES.name] for table in contracts.TABLES}
 
@@ -21,10 +21,10 @@ def syntax_stage(run: WritingRun, tables: Sequence[Table]) -> Iterator[Produced]
     if files is not None and not files:
         yield from (Produced(table) for table in tables)
         return
-    parsed = syntax.parsed_files(run.sources(files), collect).persist()
+    parsed = collected_files(run.sources(files), tables, collect_file).persist()
     with watched(run.spark, run.progress, "parsing and writing"):
         for table in tables:
-            yield Produced(table, run.replace(table, syntax.rows_of(parsed, table), run.scope(files)))
+            yield Produced(table, run.replace(table, rows_of(parsed, table), run.scope(files)))
     parsed.unpersist()
 
 

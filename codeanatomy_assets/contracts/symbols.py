@@ -100,6 +100,12 @@ PY_INTERFACE = Table(
         Column("is_cut", BOOLEAN, "The type was too deep to be written out: equal fingerprints prove nothing."),
         Column("is_noreturn", BOOLEAN, "A call of it never returns."),
         Column("mentions", Array(STRING), "The words of the open bodies, sorted; empty if there are none."),
+        Column(
+            "reaches",
+            Array(STRING),
+            "Classes (`full.name@path`) and files (`@path`) of the repository that its type leads to; of `<mro>` the "
+            "class itself, first, then its bases and metaclass, and `typing.Protocol` if it is one.",
+        ),
     ),
     example={"entry_path": "Router.resolve", "name": "resolve", "kind": "function", "is_return_inferred": True},
 )

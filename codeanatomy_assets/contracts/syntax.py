@@ -126,7 +126,7 @@ CALLSITES = Table(
         Column(
             "candidates",
             Array(CANDIDATE),
-            "Names the callee may go by through imports, local definitions and builtins; a relative one keeps its level.",
+            "Names the callee may go by through imports, definitions and builtins; a relative one keeps its level.",
         ),
         ORDINAL,
         BSTART,

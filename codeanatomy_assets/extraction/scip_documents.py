@@ -111,6 +111,7 @@ def interface_rows(file_id: str, entries: Iterable[InterfaceEntry]) -> list[Row]
             "is_cut": entry.is_cut,
             "is_noreturn": entry.is_noreturn,
             "mentions": list(entry.mentions),
+            "reaches": list(entry.reaches),
         }
         for entry in entries
     ]

@@ -74,10 +74,11 @@ class InterfaceEntry:
     is_cut: bool
     is_noreturn: bool
     mentions: tuple[str, ...]
+    reaches: tuple[str, ...]
 
     @classmethod
     def from_frame(cls, entry: dict[str, Any]) -> Self:
-        return cls(**{**entry, "mentions": tuple(entry["mentions"])})
+        return cls(**{**entry, "mentions": tuple(entry["mentions"]), "reaches": tuple(entry["reaches"])})
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -27,12 +27,14 @@ from codeanatomy_assets.storage.ledger import Ledger, LedgerRow
 from codeanatomy_assets.storage.lock import StateLock
 from codeanatomy_assets.storage.state_folder import StateFolder
 from codeanatomy_assets.storage.table_state import TableState, buckets_for
+from codeanatomy_assets.transforms.collected_rows import flattened, rows_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from codeanatomy_assets.storage.spark_session import SparkEngine
 
+ROOTS = "module_roots"
 STATE_TABLES = tuple(table for table in catalog.TABLES if table.layout is not Layout.APPEND)
 
 
@@ -93,6 +95,26 @@ class WritingRun:
     def read_light(self, table: Table, owners: Iterable[str] | None = None) -> pa.Table:
         return delta_reads.read_light(self.state, table, owners, self.store.options)
 
+    def read_previous(self, table: Table) -> DataFrame:
+        """A dataset as the ledger has it, before this run."""
+        return delta_reads.read(self.spark, self.previous, table)
+
+    def read_previous_light(self, table: Table, owners: Iterable[str] | None = None) -> pa.Table:
+        return delta_reads.read_light(self.previous, table, owners, self.store.options)
+
+    def readable_files(self) -> dict[str, str]:
+        """file_id → path of the Python files whose text is analysed."""
+        rows = self.read_light(REPO_SNAPSHOT).to_pylist()
+        return {row["file_id"]: row["path"] for row in rows if is_readable(row)}
+
+    def found_roots(self, fingerprint: str) -> None:
+        """Note where module names start; when that moved, names may have all over the repository."""
+        known = self.last.fingerprints.get(ROOTS) if self.last else None
+        self.fingerprints[ROOTS] = fingerprint
+        if known != fingerprint:
+            position = BUILT_STAGES.index(Stage.SYMBOLS)
+            self.refreshed |= frozenset(BUILT_STAGES[position:])
+
     def changes(self, table: Table) -> DataFrame:
         """What this run did to a dataset so far, against the ledger's state, netted: its rows, with `delta`."""
         if self.written[table.name].way == "spark":
@@ -117,6 +139,24 @@ class WritingRun:
         self.state = self.state.advanced(written.ref)
         self.written[table.name] = written
         return written
+
+    def replace_collected(
+        self, collected: DataFrame, scopes: Mapping[Table, frozenset[str] | None]
+    ) -> Iterator[tuple[Table, Written]]:
+        """Swap slices of several datasets that were collected together, each over its own files.
+
+        A few files are computed and fetched once for all datasets; many are kept by Spark and written one by one.
+        """
+        scoped = {table: self.scope(files) for table, files in scopes.items()}
+        if max(scope.size for scope in scoped.values()) <= self.store.limits.owners:
+            fetched = collected.toArrow()
+            for table, scope in scoped.items():
+                yield table, self.replace(table, flattened(fetched, table), scope)
+            return
+        collected.persist()
+        for table, scope in scoped.items():
+            yield table, self.replace(table, rows_of(collected, table), scope)
+        collected.unpersist()
 
     def scope(self, files: frozenset[str] | None) -> Scope:
         """The scope of a write over these files; None for all of them."""
@@ -160,7 +200,7 @@ class WritingRun:
 
     def update_checkout(self) -> None:
         """The private checkout at the commit: exactly the readable Python files, as plain files."""
-        readable = {row["path"] for row in self.read_light(REPO_SNAPSHOT).to_pylist() if is_readable(row)}
+        readable = set(self.readable_files().values())
         Checkout(self.folder.checkout).update_to(
             self.snapshot, [entry for entry in self.snapshot.entries() if entry.path in readable]
         )

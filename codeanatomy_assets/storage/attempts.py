@@ -38,7 +38,7 @@ def begin_attempt(folder: StateFolder, commit: str, run: str) -> Attempt:
     """A number that no earlier attempt had, even if the record of them was lost: transaction ids rely on it."""
     folder.attempts.mkdir(parents=True, exist_ok=True)
     known = sorted(int(entry.stem) for entry in folder.attempts.glob("*.json"))
-    number = max(int(time.time() * 1000), known[-1] + 1 if known else 0)
+    number = max(time.time_ns() // 1_000, known[-1] + 1 if known else 0)
     record = {"commit": commit, "run": run, "pid": os.getpid()}
     with (folder.attempts / f"{number}.json").open("x") as out:
         json.dump(record, out)

@@ -19,8 +19,8 @@ Names
 The primary file of a name
 - Below one root: stubs folder (`x-stubs`) before package before module, `.pyi` before `.py`. A package
   wins over the module beside it as at run time, a stub over its source as in the indexer.
-- Over several roots: `typings`; then a file all of whose folders below the root are packages; then one
-  that lies in a package, then a stub; and last the root searched first.
+- Over several roots: `typings`; then, folder by folder from the top, a package before one without
+  `__init__`; then, below such a folder, a stub; and last the root searched first.
 """
 
 from __future__ import annotations
@@ -111,15 +111,10 @@ class _Name:
 
     def place_among_roots(self, packages: frozenset[str]) -> tuple[object, ...]:
         """The order of the first files of several roots."""
-        traditional = all(folder in packages for folder in _folders_between(self.root, location_of(self.path)))
-        in_package = _is_init(self.path) or folder_of(self.path) in packages
-        return (
-            self.root != STUB_ROOT,
-            not traditional,
-            not (traditional or in_package),
-            not (traditional or _is_stub(self.path)),
-            search_order(self.root),
-        )
+        folders = _folders_between(self.root, location_of(self.path))
+        without_init = tuple(folder not in packages for folder in folders)
+        is_stub_that_counts = _is_stub(self.path) and any(without_init)
+        return self.root != STUB_ROOT, without_init, not is_stub_that_counts, search_order(self.root)
 
 
 def module_index(files: Iterable[tuple[str, str]]) -> pa.Table:
@@ -189,12 +184,10 @@ def _below(root: str, path: str) -> str:
     return path[len(root) + 1 :] if root else path
 
 
-def _folders_between(root: str, location: str) -> Iterator[str]:
-    """The folders below the root that hold the location."""
-    folder = folder_of(location)
-    while len(folder) > len(root):
-        yield folder
-        folder = folder_of(folder)
+def _folders_between(root: str, location: str) -> list[str]:
+    """The folders below the root that hold the location, from the top."""
+    parts = _below(root, location).split("/")
+    return [joined(root, *parts[:length]) for length in range(1, len(parts))]
 
 
 def _is_init(path: str) -> bool:

@@ -327,7 +327,7 @@ def _submodule_rows(clause: _Clause, leaf: _Resolved) -> Iterator[Row]:
         if found is not None:
             yield _row(clause, "submodule", found, clause.row["name"], clause.row["bound_name"])
     elif clause.row["kind"] == "star" and isinstance(leaf.answer, ModuleFile) and leaf.answer.is_package:
-        for name in clause.submodules(*leaf.answer.locations):
+        for name in clause.submodules(leaf.answer.locations[0]):
             found = _submodule(clause, leaf, name)
             if found is not None:
                 yield _row(clause, "star_submodule", found, name, None)
@@ -364,7 +364,7 @@ def _may_lie_elsewhere(clause: _Clause, holder: ModuleFile, submodule: ModuleFil
     """
     if _is_local_stub(submodule.path) or holder.is_package and holder.path.endswith(".pyi"):
         return True
-    folders = _parents(*holder.locations, "/")[: (holder.module or "").count(".")]
+    folders = _parents(holder.locations[0], "/")[: (holder.module or "").count(".")]
     return any(isinstance(clause.package_at(folder), Folder) for folder in folders)
 
 

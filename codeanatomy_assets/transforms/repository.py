@@ -10,7 +10,8 @@ from codeanatomy_assets.contracts.table import Stage
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-READ_BY_SYNTAX = ("sha256", "is_python", "skip_reason")
+READ_OF_SNAPSHOT = ("sha256", "is_python", "skip_reason")
+READING_STAGES = (Stage.SYNTAX, Stage.SYMBOLS)
 
 
 def file_changes(snapshot_changes: DataFrame, renames: DataFrame, commit: str) -> DataFrame:
@@ -60,7 +61,8 @@ def _stages_touched() -> Column:
 
     python = F.coalesce("new.is_python", F.lit(False)) | F.coalesce("old.is_python", F.lit(False))
     same = F.lit(True)
-    for column in READ_BY_SYNTAX:
+    for column in READ_OF_SNAPSHOT:
         same = same & F.col(f"old.{column}").eqNullSafe(F.col(f"new.{column}"))
     repository = F.array(F.lit(Stage.REPOSITORY.value))
-    return F.when(python & ~same, F.array_append(repository, Stage.SYNTAX.value)).otherwise(repository)
+    reading = F.array(*(F.lit(stage.value) for stage in (Stage.REPOSITORY, *READING_STAGES)))
+    return F.when(python & ~same, reading).otherwise(repository)

@@ -83,7 +83,7 @@ def test_what_is_not_analysed_is_a_row_with_the_reason(odd: BuiltState, name: st
 
 
 def test_a_declared_encoding_is_honoured(odd: BuiltState) -> None:
-    assert snapshot(odd, "latin.py")["encoding"] == "iso-8859-1"
+    assert snapshot(odd, "latin.py")["encoding"] == "iso8859-1"
     assert names_in(odd, "latin.py") == ["café"]
 
 

@@ -21,7 +21,7 @@ def wide(tables: ScratchTables) -> ScratchTables:
     return wide
 
 
-@pytest.mark.parametrize("count", [1, 3, MOST_OWNERS_IN_PREDICATE + 20])
+@pytest.mark.parametrize("count", [3, MOST_OWNERS_IN_PREDICATE + 20])
 def test_a_scoped_read_touches_only_the_files_that_can_hold_the_slices(wide: ScratchTables, count: int) -> None:
     in_two_buckets = [n for n in range(6_000) if bucket_of(file_id(n), BUCKETS) in (3, 5)]
     wanted = in_two_buckets[:count]

@@ -106,9 +106,10 @@ def test_a_package_in_a_later_root_wins_over_a_namespace_in_an_earlier_one() -> 
     assert primary_of("a.b", "a/b.py", "src/a/__init__.py", "src/a/b.py") == "src/a/b.py"
 
 
-def test_between_namespaces_of_two_roots_a_package_inside_wins_then_a_stub() -> None:
+def test_between_namespaces_of_two_roots_a_package_inside_wins_then_a_stub_then_the_first_root() -> None:
     assert primary_of("n.p.x", "n/p/x.py", "src/n/p/__init__.py", "src/n/p/x.py") == "src/n/p/x.py"
     assert primary_of("n.x", "n/x.py", "src/n/x.pyi") == "src/n/x.pyi"
+    assert primary_of("n.x", "n/x.py", "src/n/x/__init__.py") == "n/x.py"
 
 
 def test_typings_at_the_top_is_searched_first() -> None:

@@ -3,10 +3,11 @@
 // nested and local ones included, each with a fingerprint of its declarations and type.
 
 const crypto = require('crypto');
-const { DECLARATION_NAMES, DeclarationType, NodeType, TokenType, TypeCategory, TypeFlags } = require('./kinds');
+const { ClassFlags, DECLARATION_NAMES, DeclarationType, NodeType, TokenType, TypeCategory, TypeFlags } = require('./kinds');
 const { TypeText } = require('./type_text');
 
 const LAYOUT_TOKENS = new Set([TokenType.NewLine, TokenType.Indent, TokenType.Dedent]);
+const PROTOCOL = 'typing.Protocol';
 const WORD = /[\p{L}_][\p{L}\p{N}\p{M}_]*/gu;
 
 class InterfaceReader {
@@ -20,18 +21,16 @@ class InterfaceReader {
     this.entries = new Map();
     this.openBodies = [];
     this.readClasses = new Set();
+    this.statedClasses = new Set();
     this.types = new TypeText(bundle, evaluator, (file) => indexed.locate(file), (node) => this.openBody(node));
   }
 
-  // Sorted by path: [{path, kind, fingerprint, is_return_inferred, is_open, is_cut, is_noreturn, mentions}]
+  // Sorted by path: [{path, kind, fingerprint, is_return_inferred, is_open, is_cut, is_noreturn, mentions, reaches}]
   read() {
     this.readModule();
-    for (const node of this.classNodes) {
-      const type = this.evaluator.getTypeOfClass(node);
-      if (type) {
-        this.readClass(classPath(node), type.classType);
-      }
-    }
+    const stated = this.classNodes.map((node) => [node, this.evaluator.getTypeOfClass(node)]).filter(([, type]) => type);
+    stated.forEach(([, type]) => this.statedClasses.add(type.classType.details));
+    stated.forEach(([node, type]) => this.readClass(classPath(node), type.classType));
     for (const [name, symbol] of this.sourceFile.getModuleSymbolTable() || []) {
       this.readSymbol(name, symbol);
     }
@@ -65,16 +64,25 @@ class InterfaceReader {
       is_cut: this.types.isCut,
       is_noreturn: this.types.neverReturns,
       mentions: this.mentions(),
+      reaches: [...this.types.reaches].sort(),
     });
-    if (this.isClassMadeHere(type)) {
+    const isNamed = type.category === TypeCategory.Class && !(type.flags & TypeFlags.Instance);
+    const met = [...this.types.classes];
+    if (isNamed && this.isClassMadeHere(type)) {
       this.readClass(path, type);
     }
+    this.readMadeClasses(path, met);
   }
 
-  // namedtuple("Point", "x y") and its like make a class without a class statement.
+  readMadeClasses(path, met) {
+    met.filter((type) => this.isClassMadeHere(type)).forEach((type) => this.readClass(`${path}.<made>.${type.details.name}`, type));
+  }
+
+  // namedtuple("Point", "x y") and its like make a class without a class statement, perhaps without a name.
   isClassMadeHere(type) {
-    const isClass = type.category === TypeCategory.Class && !(type.flags & TypeFlags.Instance);
-    return isClass && type.details.filePath === this.file && !this.readClasses.has(type.details);
+    const { details } = type;
+    const isKnown = this.readClasses.has(details) || this.statedClasses.has(details);
+    return details.filePath === this.file && !(details.flags & ClassFlags.PropertyClass) && !isKnown;
   }
 
   readClass(path, type) {
@@ -85,10 +93,15 @@ class InterfaceReader {
     this.types.start();
     const header = this.types.ofClassHeader(type);
     const own = this.freePath(`${path}.<mro>`).slice(0, -'.<mro>'.length);
-    this.add(`${own}.<mro>`, 'mro', header, { is_cut: this.types.isCut });
+    const itself = this.types.note(type.details.fullName, type.details.filePath);
+    const others = [...this.types.reaches].filter((each) => each !== itself).sort();
+    const marks = type.details.flags & ClassFlags.ProtocolClass ? [PROTOCOL] : [];
+    this.add(`${own}.<mro>`, 'mro', header, { is_cut: this.types.isCut, reaches: [itself, ...others, ...marks] });
+    const met = [...this.types.classes];
     for (const [name, symbol] of type.details.fields) {
       this.readSymbol(`${own}.${name}`, symbol);
     }
+    this.readMadeClasses(own, met);
   }
 
   declarationText(symbol, declaration) {
@@ -96,13 +109,7 @@ class InterfaceReader {
     if (declaration.type === DeclarationType.Alias) {
       text.push(...this.aliasText(declaration));
     } else {
-      text.push(
-        Boolean(declaration.isFinal),
-        Boolean(declaration.isConstant),
-        Boolean(declaration.isDefinedByMemberAccess),
-        Boolean(declaration.typeAnnotationNode),
-        Boolean(declaration.isInExceptSuite)
-      );
+      text.push(...declarationMarks(declaration));
     }
     const inferred = this.evaluator.getInferredTypeOfDeclaration(symbol, declaration);
     text.push(inferred ? this.types.of(inferred) : '');
@@ -116,12 +123,13 @@ class InterfaceReader {
       return [...written, 'unresolved'];
     }
     const isNamed = resolved.node && resolved.node.name && resolved.node.name.value;
-    return [...written, DECLARATION_NAMES[resolved.type], this.indexed.locate(resolved.path), resolved.symbolName || isNamed || ''];
+    const named = resolved.symbolName || isNamed || '';
+    return [...written, DECLARATION_NAMES[resolved.type], this.indexed.locate(resolved.path), named, ...declarationMarks(resolved)];
   }
 
   add(path, kind, text, flags = {}) {
     const fingerprint = digest(text);
-    const standard = { is_return_inferred: false, is_open: false, is_cut: false, is_noreturn: false, mentions: [] };
+    const standard = { is_return_inferred: false, is_open: false, is_cut: false, is_noreturn: false, mentions: [], reaches: [] };
     const free = this.freePath(path);
     this.entries.set(free, { path: free, kind, fingerprint, ...standard, ...flags });
   }
@@ -146,13 +154,11 @@ class InterfaceReader {
   mentions() {
     const words = new Set();
     for (const node of this.openBodies) {
-      if (this.bundle.analyzerNodeInfo.getFileInfo(node).filePath === this.file) {
-        this.eachToken(node, (token, text) => {
-          if (token.type === TokenType.Identifier || token.type === TokenType.String) {
-            (text.match(WORD) || []).forEach((word) => words.add(word));
-          }
-        });
-      }
+      this.eachToken(node, (token, text) => {
+        if (token.type === TokenType.Identifier || token.type === TokenType.String || text.startsWith('#')) {
+          (text.match(WORD) || []).forEach((word) => words.add(word));
+        }
+      });
     }
     return [...words].sort();
   }
@@ -181,6 +187,16 @@ class InterfaceReader {
       isAfterDocstring = isDocstring;
     }
   }
+}
+
+function declarationMarks(declaration) {
+  return [
+    Boolean(declaration.isFinal),
+    Boolean(declaration.isConstant),
+    Boolean(declaration.isDefinedByMemberAccess),
+    Boolean(declaration.typeAnnotationNode),
+    Boolean(declaration.isInExceptSuite),
+  ];
 }
 
 function docstringStart(node) {

@@ -33,7 +33,13 @@ const TypeCategory = {
 };
 
 const TypeFlags = { Instantiable: 1, Instance: 2 };
-const ClassFlags = { PropertyClass: 1 << 11, PartiallyEvaluated: 1 << 17 };
+const ClassFlags = {
+  TypedDictClass: 1 << 7,
+  PropertyClass: 1 << 11,
+  ProtocolClass: 1 << 13,
+  PartiallyEvaluated: 1 << 17,
+  EnumClass: 1 << 20,
+};
 const FunctionFlags = { StubDefinition: 1 << 11, PyTypedDefinition: 1 << 12, UnannotatedParams: 1 << 14, PartiallyEvaluated: 1 << 17 };
 
 module.exports = {

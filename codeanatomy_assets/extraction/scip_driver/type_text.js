@@ -1,6 +1,7 @@
 'use strict';
 // A type written out in full names: equal text means that users of the type can't tell the difference.
-// Classes are named, not opened, because their members are interface entries of their own.
+// Classes are named, not opened, because their members are interface entries of their own; `reaches` are the
+// classes and files of the repository that were named.
 
 const { ClassFlags, FunctionFlags, TypeCategory, TypeFlags } = require('./kinds');
 
@@ -23,6 +24,18 @@ class TypeText {
     this.parts = 0;
     this.isCut = false;
     this.neverReturns = false;
+    this.reaches = new Set();
+    this.classes = new Set();
+    this.aliases = new Set();
+  }
+
+  // A class by its full name and file, a file by its path alone.
+  note(fullName, file) {
+    const place = file ? this.locate(file) : '';
+    if (place && !place.startsWith('<') && !place.startsWith('/')) {
+      this.reaches.add(`${fullName}@${place}`);
+    }
+    return `${fullName}@${place}`;
   }
 
   of(type, depth = 0) {
@@ -87,7 +100,8 @@ class TypeText {
     const flags = details.flags & ~FunctionFlags.PartiallyEvaluated;
     const paramSpec = details.paramSpec ? `**${this.of(details.paramSpec, depth + 1)}` : '';
     const name = `${details.fullName}@${where}#${flags}`;
-    return `def ${name}(${parameters.join(',')}${paramSpec})->${this.returned(type, depth)}`;
+    const makes = details.decoratorDataClassBehaviors ? ` makes ${behaviours(details.decoratorDataClassBehaviors)}` : '';
+    return `def ${name}(${parameters.join(',')}${paramSpec})->${this.returned(type, depth)}${makes}`;
   }
 
   returned(type, depth) {
@@ -106,14 +120,19 @@ class TypeText {
     const { declaration, flags } = type.details;
     const isClosed = flags & (FunctionFlags.StubDefinition | FunctionFlags.PyTypedDefinition);
     const isOpen = declaration && flags & FunctionFlags.UnannotatedParams && !isClosed;
-    return isOpen && this.bundle.typeUtils.isPartlyUnknown(returnType) ? `{${this.openBody(declaration.node)}}` : '';
+    if (!isOpen || !this.bundle.typeUtils.isPartlyUnknown(returnType)) {
+      return '';
+    }
+    this.note('', declaration.path);
+    return `{${this.openBody(declaration.node)}}`;
   }
 
   ofClass(type, depth) {
     const details = type.details;
-    const parts = [isInstance(type) ? 'a' : 'class', `${details.fullName}@${this.locate(details.filePath)}`];
+    const parts = [isInstance(type) ? 'a' : 'class', this.note(details.fullName, details.filePath)];
+    this.classes.add(type);
     if (type.literalValue !== undefined) {
-      parts.push(`=${literalText(type.literalValue)}`);
+      parts.push(`=${this.literalText(type.literalValue, depth)}`);
     }
     if (type.tupleTypeArguments) {
       const items = type.tupleTypeArguments.map((item) => this.of(item.type, depth + 1) + (item.isUnbounded ? '...' : ''));
@@ -146,13 +165,16 @@ class TypeText {
     const submodules = [...type.loaderFields.keys()].sort();
     const symbolType = (name) => this.evaluator.getEffectiveTypeOfSymbol(type.loaderFields.get(name));
     const loaded = submodules.map((name) => `${name}:${this.of(symbolType(name), depth + 1)}`);
+    this.note('', type.filePath);
     return `module ${type.moduleName}@${this.locate(type.filePath || '')}{${loaded.join(',')}}`;
   }
 
   ofTypeVariable(type, depth) {
     const details = type.details;
     if (details.recursiveTypeAliasName) {
-      return `alias ${details.recursiveTypeAliasName}`;
+      const isKnown = this.aliases.has(details);
+      this.aliases.add(details);
+      return `alias ${details.recursiveTypeAliasName}${isKnown ? '' : `{${this.of(details.boundType, depth + 1)}}`}`;
     }
     const marks = [details.isParamSpec, details.isVariadic, details.isSynthesizedSelf, details.declaredVariance].map(Number);
     const limits = [details.boundType, details.defaultType, ...details.constraints].map((limit) => this.of(limit, depth + 1));
@@ -169,6 +191,7 @@ class TypeText {
       Boolean(entry.includeInInit),
       Boolean(entry.isKeywordOnly),
       entry.alias || '',
+      this.of(entry.type, 1),
     ]);
     return JSON.stringify([
       details.flags & ~ClassFlags.PartiallyEvaluated,
@@ -177,7 +200,22 @@ class TypeText {
       details.typeParameters.map((parameter) => this.of(parameter, 1)),
       entries,
       details.localSlotsNames || [],
+      [details.dataClassBehaviors, details.classDataClassTransform].map(behaviours),
+      this.allFields(details),
     ]);
+  }
+
+  // Enumerations are expanded and dictionaries with types compared member by member, none of them named.
+  allFields(details) {
+    const isWhole = details.flags & (ClassFlags.EnumClass | ClassFlags.TypedDictClass);
+    return isWhole ? this.fieldTypes(details, [...details.fields.keys()], 1) : '';
+  }
+
+  literalText(value, depth) {
+    if (typeof value === 'object') {
+      return `${value.className}.${value.itemName}:${this.of(value.itemType, depth + 1)}`;
+    }
+    return `${typeof value}:${String(value)}`;
   }
 }
 
@@ -185,11 +223,10 @@ function isInstance(type) {
   return Boolean(type.flags & TypeFlags.Instance);
 }
 
-function literalText(value) {
-  if (typeof value === 'object') {
-    return `${value.className}.${value.itemName}`;
-  }
-  return `${typeof value}:${String(value)}`;
+// What a decorator, base or metaclass says of the dataclasses it makes: plain values, and names of functions.
+function behaviours(stated) {
+  const plain = (key, value) => (value && typeof value === 'object' && value.details ? value.details.fullName : value);
+  return JSON.stringify(stated || null, plain);
 }
 
 module.exports = { TypeText };

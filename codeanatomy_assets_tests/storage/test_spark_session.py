@@ -1,0 +1,114 @@
+"""The Spark session's JVM: it starts again after a stop, says why it can't, and never outlives its process."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from codeanatomy_assets import toolchain
+from codeanatomy_assets.errors import CodeAnatomyError
+from codeanatomy_assets.storage.spark_session import SparkEngine, SparkSettings
+
+SECONDS_TO_END = 20
+PREPARE = """
+import os, sys
+from pathlib import Path
+from codeanatomy_assets import toolchain
+from codeanatomy_assets.storage.spark_session import SparkEngine, SparkSettings
+engine = SparkEngine(SparkSettings(toolchain.java(), toolchain.delta_jars(), driver_memory="1g",
+                                   log_file=Path(sys.argv[1]) / "new" / "spark.log"))
+"""
+TWO_SESSIONS_AND_A_DEAD_JVM = """
+assert not engine.started
+engine.stop()
+first = engine.session()
+assert first.range(3).count() == 3 and engine.session() is first
+engine.stop()
+assert not engine.started
+assert engine.session().range(4).count() == 4
+os.kill(engine._gateway._process.pid, 9)
+engine._gateway._process.wait()
+engine.stop()
+assert not [name for name in os.environ if name.startswith(("PYSPARK_GATEWAY", "_PYSPARK"))]
+assert engine.session().range(5).count() == 5
+print("done")
+"""
+WAIT_TO_BE_KILLED = """
+engine.launch()
+print(engine._gateway._process.pid, flush=True)
+if "session" in sys.argv:
+    engine.session()
+print("ready", flush=True)
+sys.stdin.readline()
+"""
+
+
+def settings(log_file: Path | None, **changed: object) -> SparkSettings:
+    told = {"java": toolchain.java(), "jars": toolchain.delta_jars(), "driver_memory": "1g", **changed}
+    return SparkSettings(log_file=log_file, **told)  # type: ignore[arg-type]
+
+
+def test_a_session_starts_again_in_one_process_after_a_stop_and_after_its_jvm_died(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", PREPARE + TWO_SESSIONS_AND_A_DEAD_JVM, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
+
+
+@pytest.mark.parametrize("moment", ["starting", "session"])
+def test_the_jvm_ends_when_its_process_is_killed(tmp_path: Path, moment: str) -> None:
+    command = [sys.executable, "-c", PREPARE + WAIT_TO_BE_KILLED, str(tmp_path), moment]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None and process.stdin is not None
+    jvm = psutil.Process(int(process.stdout.readline()))
+    assert process.stdout.readline() == "ready\n"
+    assert jvm.is_running()
+    process.kill()
+    process.wait()
+    process.stdin.close()
+    process.stdout.close()
+    deadline = time.monotonic() + SECONDS_TO_END
+    while jvm.is_running() and jvm.status() != psutil.STATUS_ZOMBIE and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not jvm.is_running() or jvm.status() == psutil.STATUS_ZOMBIE
+
+
+def test_a_jvm_that_cannot_start_tells_its_last_words_and_not_an_earlier_ones(tmp_path: Path) -> None:
+    log = tmp_path / "spark.log"
+    log.write_text("words of an earlier JVM\n")
+    engine = SparkEngine(settings(log, driver_memory="0k"))
+    with pytest.raises(CodeAnatomyError, match=r"Spark did not start \(exit 1\): .*(heap|memory)") as refused:
+        engine.session()
+    assert "earlier" not in str(refused.value)
+    assert not engine.started
+
+
+def test_a_jvm_that_leaves_no_log_is_said_to(tmp_path: Path) -> None:
+    with pytest.raises(CodeAnatomyError, match=r"Spark did not start \(exit 1\): it left no log"):
+        SparkEngine(settings(None, driver_memory="0k")).session()
+
+
+def test_a_java_that_is_not_there_is_named_with_the_remedy(tmp_path: Path) -> None:
+    engine = SparkEngine(settings(tmp_path / "spark.log", java=tmp_path / "no" / "java"))
+    with pytest.raises(CodeAnatomyError, match=r"no/java can't be run .*: run make setup"):
+        engine.session()
+    assert "_PYSPARK_DRIVER_CONN_INFO_PATH" not in os.environ
+    assert not engine.started
+
+
+def test_the_storage_options_reach_hadoop_in_its_own_words() -> None:
+    told = {"AWS_ENDPOINT_URL": "http://127.0.0.1:9", "AWS_ACCESS_KEY_ID": "k", "AWS_ALLOW_HTTP": "true"}
+    configuration = settings(None, storage_options=told).configuration()
+    assert configuration["spark.hadoop.fs.s3a.endpoint"] == "http://127.0.0.1:9"
+    assert configuration["spark.hadoop.fs.s3a.access.key"] == "k"
+    assert configuration["spark.hadoop.fs.s3a.connection.ssl.enabled"] == "false"
+    assert not [key for key in settings(None).configuration() if key.startswith("spark.hadoop")]
+
+
+def test_an_extra_setting_wins_over_a_default() -> None:
+    assert settings(None, extra={"spark.ui.enabled": "true"}).configuration()["spark.ui.enabled"] == "true"

@@ -1,6 +1,6 @@
 # The project's commands. Each that needs the environment sets it up first; a second call repeats no set-up.
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-slow lint format docs clean
+.PHONY: help setup run test test-slow lint format docs bench clean
 
 REPO ?= .
 
@@ -30,6 +30,9 @@ format: setup ## let ruff rewrite what it can
 
 docs: setup ## regenerate docs/datasets.md from the contracts
 	@.venv/bin/python -m codeanatomy_assets.contracts.datasets_doc
+
+bench: setup ## every benchmark, each a ratio in one run; results in benchmarks/results
+	@.venv/bin/python -m benchmarks
 
 clean: ## remove .venv and the tools' caches; built graphs (.codeanatomy) stay
 	rm -rf .venv *.egg-info .pytest_cache .ruff_cache .mypy_cache spark-warehouse

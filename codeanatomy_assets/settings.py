@@ -37,6 +37,10 @@ class Settings:
     worktree: bool = False
     repo_id: str = field(default="repository", metadata=RESULT_BEARING)
     max_file_bytes: int = field(default=5_000_000, metadata=RESULT_BEARING)
+    python_version: str = field(default="3.12", metadata=RESULT_BEARING)
+    site_packages: str = field(default="", metadata=RESULT_BEARING)
+    index_silent_seconds: float = 900.0
+    index_memory_megabytes: int = 4096
     tables_uri: str = ""
     storage_options: Mapping[str, str] = field(default_factory=dict)
     spark_master: str = ""

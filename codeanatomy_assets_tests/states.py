@@ -61,7 +61,8 @@ class BuiltState:
 
     def rows(self, dataset: str, commit: str | None = None) -> list[dict[str, Any]]:
         """A dataset as the ledger's last row has it, or an earlier commit's."""
-        return self.arrow(dataset, commit).to_pylist()
+        rows: list[dict[str, Any]] = self.arrow(dataset, commit).to_pylist()
+        return rows
 
     def arrow(self, dataset: str, commit: str | None = None) -> pa.Table:
         return delta_reads.read_light(open_ledger(self.settings).resolve(commit).state, catalog.table(dataset))

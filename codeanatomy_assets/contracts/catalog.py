@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from codeanatomy_assets.contracts import ledger, repository, syntax
+from codeanatomy_assets.contracts import ledger, names, repository, symbols, syntax
 from codeanatomy_assets.contracts.table import Layout, Stage, Table
 
-TABLES: tuple[Table, ...] = (*repository.TABLES, *syntax.TABLES, *ledger.TABLES)
+TABLES: tuple[Table, ...] = (
+    *repository.TABLES,
+    *syntax.TABLES,
+    *names.TABLES,
+    *symbols.TABLES,
+    *ledger.TABLES,
+)
 BY_NAME: dict[str, Table] = {table.name: table for table in TABLES}
 
 

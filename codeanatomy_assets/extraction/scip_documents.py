@@ -88,14 +88,18 @@ def file_rows(answer: IndexedFile | FailedFile, file_id: str, source: bytes, kno
     if isinstance(answer, FailedFile):
         return FileRows(answer.path, _fingerprint_row(file_id, None, None, answer.reason), [])
     interface = interface_rows(file_id, answer.interface)
-    # The source too: the same lines and columns may be other bytes.
-    document_sha256 = hashlib.sha256(hashlib.sha256(source).digest() + answer.document).hexdigest()
+    document_sha256 = document_digest(source, answer.document)
     if known is not None and known["document_sha256"] == document_sha256 and known["indexer"] == INDEXER:
         return FileRows(answer.path, known, interface, is_document_unchanged=True)
     occurrences, symbols = document_rows(answer.document, file_id, source)
     fingerprint = resolution_fingerprint(occurrences, symbols)
     row = _fingerprint_row(file_id, fingerprint, document_sha256, None)
     return FileRows(answer.path, row, interface, False, tuple(occurrences), tuple(symbols))
+
+
+def document_digest(source: bytes, document: bytes) -> str:
+    """Equal digests, equal rows: the source counts too, because the same lines and columns may be other bytes."""
+    return hashlib.sha256(hashlib.sha256(source).digest() + document).hexdigest()
 
 
 def interface_rows(file_id: str, entries: Iterable[InterfaceEntry]) -> list[Row]:

@@ -58,6 +58,21 @@ def collect_staged(file: Mapping[str, Any]) -> dict[str, list[tuple[Any, ...]]]:
     )
 
 
+def entry_of_row(row: Mapping[str, Any]) -> InterfaceEntry:
+    """A stored row of py_interface as the entry it was made from."""
+    return InterfaceEntry(
+        path=row["entry_path"],
+        kind=row["kind"],
+        fingerprint=row["type_fingerprint"],
+        is_return_inferred=row["is_return_inferred"],
+        is_open=row["is_open"],
+        is_cut=row["is_cut"],
+        is_noreturn=row["is_noreturn"],
+        mentions=tuple(row["mentions"]),
+        reaches=tuple(row["reaches"]),
+    )
+
+
 def _entries(file: Mapping[str, Any]) -> tuple[InterfaceEntry, ...]:
     return tuple(InterfaceEntry.from_frame(entry) for entry in json.loads(file["interface"]))
 

@@ -24,6 +24,7 @@ ROOT = Path(__file__).parents[1]
 CODE: dict[Stage, tuple[str, ...]] = {
     Stage.REPOSITORY: ("extraction.source_files", "extraction.encoding"),
     Stage.SYNTAX: ("extraction.syntax_tree",),
+    Stage.SYMBOLS: ("transforms.module_roots", "transforms.names", "extraction.scip_index", "extraction.scip_staged"),
 }
 LIBRARIES: dict[Stage, tuple[str, ...]] = {
     Stage.SYNTAX: ("tree-sitter", "tree-sitter-python"),
@@ -43,10 +44,19 @@ def stage_fingerprints(settings: Settings) -> dict[str, str]:
             *(table.fingerprint() for table in catalog.of_stage(stage)),
             *(code_fingerprint(module) for module in CODE[stage]),
             *(f"{library}={version(library)}" for library in LIBRARIES.get(stage, ())),
+            *(_digest(path) for path in _driver_files() if stage is Stage.SYMBOLS),
         ]
         upstream = hashlib.sha256(json.dumps(parts).encode()).hexdigest()
         fingerprints[stage.value] = upstream
     return fingerprints
+
+
+def _driver_files() -> list[Path]:
+    return sorted((ROOT / "extraction" / "scip_driver").glob("*.js*"))
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 @cache

@@ -120,7 +120,7 @@ class _Name:
 def module_index(files: Iterable[tuple[str, str]]) -> pa.Table:
     """`py_module_index` of a repository from (file_id, path) of all its Python files.
 
-    One small row per name of a file, made on the driver: meant for up to a million files.
+    One small row per name of a file, made on the driver: meant for up to some hundred thousand files.
     """
     by_path = sorted((path, file_id) for file_id, path in files)
     paths = [path for path, _ in by_path]

@@ -2,10 +2,10 @@
 
 Which file a module name means
 - Absolute: the primary file of the name (module_roots.py); else a folder of that name without `__init__`
-  (a namespace, no file) if it holds what a `from` asks for; else a file of that name in the importer's
-  folder or one above it, the nearest first, as the indexer does and a script would; else any such
-  namespace; else outside. A name of the standard library is not looked for in folders, and beats a
-  namespace; a file here under such a name is `ambiguous`.
+  (a namespace, no file; one of `typings` only if it holds what is asked); else the name looked for in the
+  importer's folder and those above it, the nearest first, as the indexer does and a script would; else
+  outside. A name of the standard library is not looked for in folders, and beats a namespace; a file here
+  under such a name is `ambiguous`.
 - Missing below a module that is a file here: `unresolved`, not `external`.
 - Relative: by folder from the importer's own. Where Python would refuse it (above the top of the
   importer's name, or an importer without a name) the folder still answers, as in the indexer, with the

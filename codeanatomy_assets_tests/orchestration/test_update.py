@@ -6,8 +6,8 @@ import pytest
 
 from codeanatomy_assets.contracts import catalog
 from codeanatomy_assets.errors import BadInput, CodeAnatomyError
-from codeanatomy_assets.orchestration import writing_run
 from codeanatomy_assets.storage import delta_reads
+from codeanatomy_assets.storage.ledger import Ledger
 from codeanatomy_assets_tests.states import BuiltState
 
 FILES = {
@@ -110,7 +110,7 @@ def test_a_run_that_fails_after_a_write_is_undone_by_the_next(
         raise CodeAnatomyError("the disk is full: make room")
 
     with monkeypatch.context() as broken_ledger:
-        broken_ledger.setattr(writing_run.Ledger, "append", broken)
+        broken_ledger.setattr(Ledger, "append", broken)
         with pytest.raises(CodeAnatomyError, match="disk is full"):
             built.build()
     assert built.last().commit == first

@@ -125,7 +125,7 @@ def test_a_killed_holder_frees_the_lock(tmp_path: Path, holder: Holder) -> None:
 
 def test_a_child_of_a_killed_holder_keeps_the_lock_until_it_ends(tmp_path: Path, holder_with_child: Holder) -> None:
     holder_with_child.kill()
-    with pytest.raises(StateInUse, match="in use by the last child process of a test's build .*, which died"):
+    with pytest.raises(StateInUse, match=r"in use by the last child process of a test's build .*, which died"):
         StateLock(tmp_path).acquire("second", wait_seconds=0.5)
     os.kill(holder_with_child.child, signal.SIGKILL)
     holder_with_child.child = 0

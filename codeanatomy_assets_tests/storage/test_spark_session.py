@@ -54,6 +54,7 @@ def settings(log_file: Path | None, **changed: object) -> SparkSettings:
     return SparkSettings(log_file=log_file, **told)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_a_session_starts_again_in_one_process_after_a_stop_and_after_its_jvm_died(tmp_path: Path) -> None:
     command = [sys.executable, "-c", PREPARE + TWO_SESSIONS_AND_A_DEAD_JVM, str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)

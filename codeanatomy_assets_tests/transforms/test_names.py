@@ -113,7 +113,10 @@ def test_an_import_from_the_own_folder_never_means_a_module_beside_that_folder()
 
 def test_a_folder_without_init_is_a_namespace_without_a_file() -> None:
     files = {"n/x.py": "", "src/n/y.py": "", "src/n/x.py": ""}
-    assert rows_in_m("import n.x", files) == [("module", "n.x", "internal", "n/x.py"), ("parent", "n", "namespace", None)]
+    assert rows_in_m("import n.x", files) == [
+        ("module", "n.x", "internal", "n/x.py"),
+        ("parent", "n", "namespace", None),
+    ]
     assert rows_in_m("from n import y", files) == [
         ("module", "n", "namespace", None),
         ("submodule", "n.y", "internal", "src/n/y.py"),
@@ -179,7 +182,12 @@ def test_a_file_under_a_standard_library_name_is_ambiguous_and_a_folder_is_not_s
 
 
 def test_an_absolute_name_is_last_looked_for_in_the_importers_folder_and_those_above() -> None:
-    files = {"tests/help.py": "", "tests/unit/m.py": "import help\nfrom tools import x", "tests/tools/x.py": "", "help2.py": ""}
+    files = {
+        "tests/help.py": "",
+        "tests/unit/m.py": "import help\nfrom tools import x",
+        "tests/tools/x.py": "",
+        "help2.py": "",
+    }
     assert readable(files, "tests/unit/m.py") == [
         ("module", "help", "local_directory", "tests/help.py"),
         ("module", "tools", "namespace", None),
@@ -215,7 +223,9 @@ def test_how_an_import_stands_is_carried_along() -> None:
         "try:\n    import a\nexcept ImportError:\n    pass\n"
     )
     rows = [row for row in resolved_of({**PACKAGE, "m.py": source}, ["m.py"]) if row["module"] != "typing"]
-    stands = [(r["module"], r["is_type_checking"], r["is_conditional"], r["is_star"], bool(r["scope_id"])) for r in rows]
+    stands = [
+        (r["module"], r["is_type_checking"], r["is_conditional"], r["is_star"], bool(r["scope_id"])) for r in rows
+    ]
     assert stands == [
         ("a", True, True, False, False),
         ("a.d", True, True, False, False),
@@ -225,7 +235,9 @@ def test_how_an_import_stands_is_carried_along() -> None:
 
 
 def test_two_clauses_alike_have_rows_of_their_own_and_every_row_fits_the_contract() -> None:
-    rows = resolved_of({**PACKAGE, "m.py": "import a.b\nimport a.b\nfrom a import *\nfrom .. import y\nfrom a import d"})
+    rows = resolved_of(
+        {**PACKAGE, "m.py": "import a.b\nimport a.b\nfrom a import *\nfrom .. import y\nfrom a import d"}
+    )
     assert len({row["resolved_id"] for row in rows}) == len(rows)
     for row in rows:
         assert tuple(row) == PY_IMPORTS_RESOLVED.column_names

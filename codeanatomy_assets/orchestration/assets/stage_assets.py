@@ -18,7 +18,12 @@ WRITER_POOL = "codeanatomy_writer"
 PREVIEW_ROWS = 10
 CELL_CHARACTERS = 60
 OWNERS = ["team:codeanatomy"]
-KINDS = {Stage.REPOSITORY: {"python", "delta"}, Stage.SYNTAX: {"python", "spark", "delta"}, Stage.LEDGER: {"delta"}}
+KINDS = {
+    Stage.REPOSITORY: {"python", "delta"},
+    Stage.SYNTAX: {"python", "spark", "delta"},
+    Stage.SYMBOLS: {"python", "spark", "delta", "scip"},
+    Stage.LEDGER: {"delta"},
+}
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,208 @@
+"""Indexing for a run: which files the indexer is asked for, and its answers on their way to Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from codeanatomy_assets.contracts.names import PY_IMPORTS_RESOLVED, PY_MODULE_INDEX
+from codeanatomy_assets.contracts.symbols import PY_INTERFACE, SCIP_FINGERPRINTS
+from codeanatomy_assets.contracts.table import Stage
+from codeanatomy_assets.extraction.checkout import Checkout
+from codeanatomy_assets.extraction.scip_documents import document_digest
+from codeanatomy_assets.extraction.scip_index import FailedFile, InterfaceEntry, Limits, ScipIndexer, Surroundings
+from codeanatomy_assets.extraction.scip_staged import entry_of_row, staged_answer
+from codeanatomy_assets.extraction.scip_waves import Answer, Change, Imports, Reason, Waves, words_of
+from codeanatomy_assets.orchestration.writing_run import WritingRun
+from codeanatomy_assets.settings import Settings
+from codeanatomy_assets.storage.staging import Staged
+from codeanatomy_assets.transforms import module_roots, names
+
+NOT_UTF8 = "//"
+
+
+@dataclass
+class Indexed:
+    """Answers as rows to be staged, once; the rest is known when they have been."""
+
+    answers: Iterator[Staged]
+    files: frozenset[str] | None
+    new_documents: frozenset[str] | None
+    reasons: dict[str, Reason] = field(default_factory=dict)
+    bound: int = 0
+
+
+def surroundings(settings: Settings, roots: Sequence[str]) -> Surroundings:
+    return Surroundings(
+        python_version=settings.python_version,
+        search_roots=tuple(roots),
+        site_packages=Path(settings.site_packages) if settings.site_packages else None,
+    )
+
+
+def index_candidates(run: WritingRun) -> Indexed:
+    """Index what this run has to: everything, the chosen files, or the waves that the change sets off."""
+    return _Indexing(run).start()
+
+
+class _Indexing:
+    def __init__(self, run: WritingRun) -> None:
+        self.run = run
+        self.files = run.readable_files()
+        self.by_path = {path: file_id for file_id, path in self.files.items()}
+        self.folder = Checkout(run.folder.checkout).root
+        self.seen: set[str] = set()
+        self.new: set[str] = set()
+
+    def start(self) -> Indexed:
+        touched = self.run.touched_files(Stage.SYMBOLS)
+        if touched is None:
+            return Indexed(self._staged(self._indexed(self.by_path)), None, None)
+        indexed = Indexed(iter(()), frozenset(), frozenset())
+        indexed.answers = self._noted(indexed, touched)
+        return indexed
+
+    def _noted(self, indexed: Indexed, touched: frozenset[str]) -> Iterator[Staged]:
+        """Stage as the waves go, then tell which files that was about: those that went are in both scopes."""
+        gone = touched - self.files.keys()
+        chosen = self.run.chosen is not None
+        yield from self._staged(self._of_paths(touched) if chosen else self._waves(indexed, touched))
+        indexed.files = frozenset(self.seen) | gone
+        indexed.new_documents = frozenset(self.new) | gone
+
+    def _staged(self, answers: Iterable[Answer]) -> Iterator[Staged]:
+        for answer in answers:
+            file_id = self.by_path[answer.path]
+            source = self._source(answer.path)
+            is_known = self._is_known(answer, file_id, source)
+            self.seen.add(file_id)
+            if not is_known:
+                self.new.add(file_id)
+            yield staged_answer(answer, file_id, source, is_known)
+
+    def _is_known(self, answer: Answer, file_id: str, source: bytes) -> bool:
+        """Whether the stored rows are this very document's. A refresh takes nothing for known."""
+        if self.run.refreshes(Stage.SYMBOLS) or self.run.chosen is not None or isinstance(answer, FailedFile):
+            return False
+        known = self.known.get(file_id)
+        return known is not None and known["document_sha256"] == document_digest(source, answer.document)
+
+    @cached_property
+    def known(self) -> dict[str, dict[str, Any]]:
+        rows = self.run.read_previous_light(SCIP_FINGERPRINTS).to_pylist()
+        return {row["file_id"]: row for row in rows}
+
+    def _of_paths(self, file_ids: Iterable[str]) -> Iterator[Answer]:
+        return self._indexed(self.files[file_id] for file_id in file_ids if file_id in self.files)
+
+    def _waves(self, indexed: Indexed, touched: frozenset[str]) -> Iterator[Answer]:
+        if not touched:
+            return
+        with self._indexer() as indexer:
+            waves = Waves(
+                self._change(touched),
+                _StoredInterfaces(self.run),
+                lambda path: words_of(self._source(path)),
+                lambda paths: self._asked(indexer, paths),
+            )
+            indexed.bound = len(waves.bound)
+            for reindexed in waves.run():
+                indexed.reasons[self.by_path[reindexed.answer.path]] = reindexed.reason
+                yield reindexed.answer
+
+    def _indexed(self, paths: Iterable[str]) -> Iterator[Answer]:
+        listed = sorted(paths)
+        if listed:
+            with self._indexer() as indexer:
+                yield from self._asked(indexer, listed)
+
+    def _asked(self, indexer: ScipIndexer, paths: Iterable[str]) -> Iterator[Answer]:
+        """Ask for those whose path the indexer can be told; the others are failures that say so."""
+        listed = list(paths)
+        tellable = [path for path in listed if not path.startswith(NOT_UTF8)]
+        progress = self.run.progress
+        yield from indexer.index(tellable, lambda done, asked: progress.advance("indexing", done, asked))
+        yield from (FailedFile(path, "path_not_utf8") for path in listed if path.startswith(NOT_UTF8))
+
+    def _indexer(self) -> ScipIndexer:
+        settings = self.run.settings
+        limits = Limits(settings.index_silent_seconds, settings.index_memory_megabytes)
+        roots = module_roots.source_roots(self.by_path)
+        return ScipIndexer(self.folder, surroundings(settings, roots), limits)
+
+    def _source(self, path: str) -> bytes:
+        if path.startswith(NOT_UTF8):
+            return b""
+        return (self.folder / path).read_bytes()
+
+    def _change(self, touched: frozenset[str]) -> Change:
+        before_index = self.run.read_previous_light(PY_MODULE_INDEX)
+        after_index = self.run.read_light(PY_MODULE_INDEX)
+        old = dict(zip(*(before_index.column(name).to_pylist() for name in ("file_id", "path")), strict=True))
+        came = touched & self.files.keys() - old.keys()
+        return Change(
+            before=_imports(self.run.read_previous_light(PY_IMPORTS_RESOLVED), old),
+            after=_imports(self.run.read_light(PY_IMPORTS_RESOLVED), self.files),
+            changed=frozenset(self.files[file_id] for file_id in touched & self.files.keys() & old.keys()),
+            added=frozenset(self.files[file_id] for file_id in came),
+            deleted=frozenset(old[file_id] for file_id in old.keys() - self.files.keys()),
+            moved=names.changed_answers(before_index, after_index),
+            failed=frozenset(
+                self.files[file_id] for file_id, row in self.known.items() if row["failure"] and file_id in self.files
+            ),
+            search_roots=tuple(module_roots.source_roots(self.by_path)),
+        )
+
+
+class _StoredInterfaces(Mapping[str, Sequence[InterfaceEntry]]):
+    """The interface entries of the ledger's state by path, read file by file until all are asked for."""
+
+    def __init__(self, run: WritingRun) -> None:
+        self._run = run
+        paths = run.read_previous_light(PY_MODULE_INDEX).select(["file_id", "path"]).to_pylist()
+        self._ids = {row["path"]: row["file_id"] for row in paths}
+
+    def __getitem__(self, path: str) -> Sequence[InterfaceEntry]:
+        rows = self._run.read_previous_light(PY_INTERFACE, (self._ids[path],)).to_pylist()
+        return [entry_of_row(row) for row in rows]
+
+    def items(self) -> Any:
+        return self._all.items()
+
+    @cached_property
+    def _all(self) -> dict[str, list[InterfaceEntry]]:
+        paths = {file_id: path for path, file_id in self._ids.items()}
+        entries: dict[str, list[InterfaceEntry]] = {path: [] for path in self._ids}
+        for row in self._run.read_previous_light(PY_INTERFACE).to_pylist():
+            entries[paths[row["file_id"]]].append(entry_of_row(row))
+        return entries
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._ids)
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+
+def _imports(resolved: pa.Table, paths: Mapping[str, str]) -> dict[str, Imports]:
+    """Each file's imports as the waves want them; a file without any has an entry too."""
+    targets: dict[str, set[str]] = {path: set() for path in paths.values()}
+    stars: dict[str, set[str]] = {path: set() for path in paths.values()}
+    looked_up: dict[str, set[str]] = {path: set() for path in paths.values()}
+    read = ("file_id", "target_file_id", "is_star", "looked_up")
+    for file_id, target, is_star, asked in zip(*(resolved.column(name).to_pylist() for name in read), strict=True):
+        path = paths[file_id]
+        looked_up[path].update(asked)
+        if target is not None:
+            targets[path].add(paths[target])
+            if is_star:
+                stars[path].add(paths[target])
+    return {
+        path: Imports(frozenset(targets[path]), frozenset(stars[path]), frozenset(looked_up[path]))
+        for path in paths.values()
+    }

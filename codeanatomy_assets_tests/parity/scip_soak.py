@@ -1,0 +1,241 @@
+"""The long differential run of the waves: released versions as commits, then file by file, and random programs.
+
+`python -m codeanatomy_assets_tests.parity.scip_soak` continues where the same code stopped, and writes
+benchmarks/results/scip_soak.{json,md} from all steps that are done. It ends with 1 if anything was missed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from codeanatomy_assets.extraction import scip_index, scip_waves
+from codeanatomy_assets.toolchain import tools_folder
+from codeanatomy_assets_tests import corpora
+from codeanatomy_assets_tests.parity import scip_histories, scip_programs
+from codeanatomy_assets_tests.parity.scip_histories import Check, Replay, Tree, one_file_commits, released_tree
+
+SEED = 20261116
+RESULTS = Path(__file__).parents[2] / "benchmarks" / "results"
+LEFT_OUT = frozenset({"django"})
+OUTSIDE_THE_BOUND = 3
+COLD_EVERY = 6
+Record = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Extent:
+    """How much is run: one-file commits of each release, random histories and their steps."""
+
+    commits: int
+    histories: int
+    steps: int
+
+
+class Progress:
+    """The steps done by this very code, as JSON lines."""
+
+    def __init__(self, folder: Path) -> None:
+        self.file = folder / f"{_code_digest()}.jsonl"
+        self.file.parent.mkdir(parents=True, exist_ok=True)
+        lines = self.file.read_text(encoding="utf-8").splitlines() if self.file.is_file() else []
+        self.records: dict[str, Record] = {record["key"]: record for record in map(json.loads, lines)}
+
+    def add(self, record: Record) -> None:
+        self.records[record["key"]] = record
+        with self.file.open("a", encoding="utf-8") as lines:
+            lines.write(json.dumps(record) + "\n")
+        counts = " ".join(f"{name} {record[name]}" for name in ("bound", "reindexed", "truly_changed"))
+        print(f"{record['key']}: {counts} missed {record['missed'] or 0}", flush=True)
+
+
+def _code_digest() -> str:
+    """Figures of other code are no figures of this code."""
+    driver = sorted(scip_index.DRIVER.glob("*.js"))
+    sources = [Path(str(module.__file__)) for module in (scip_waves, scip_index, scip_programs, scip_histories)]
+    digest = hashlib.sha256()
+    for path in (*driver, *sources, Path(__file__)):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def releases() -> dict[str, list[str]]:
+    """Package → its versions, oldest first."""
+    versions: dict[str, list[str]] = defaultdict(list)
+    for corpus in corpora.declared():
+        if corpus.name not in LEFT_OUT:
+            versions[corpus.name].append(corpus.version)
+    return {name: sorted(found, key=lambda v: [int(part) for part in v.split(".")]) for name, found in versions.items()}
+
+
+def one_round_after_the_other(extent: Extent) -> Iterator[tuple[str, str, str, str]]:
+    """(kind, package, old, new), so that a run cut short has seen some of every package."""
+    pairs = {name: list(zip(versions, versions[1:], strict=False)) for name, versions in releases().items()}
+    for place in range(max(map(len, pairs.values()))):
+        for name, steps in pairs.items():
+            if place < len(steps):
+                yield "release", name, *steps[place]
+                if extent.commits:
+                    yield "commits", name, *steps[place]
+
+
+def run_releases(extent: Extent, progress: Progress, deadline: float) -> None:
+    for place, (kind, name, old, new) in enumerate(one_round_after_the_other(extent)):
+        key = f"{kind} {name} {old} {new}"
+        if key in progress.records or time.monotonic() > deadline:
+            continue
+        before, after = released_tree(name, old), released_tree(name, new)
+        if kind == "release":
+            steps: Iterable[tuple[str, Tree]] = [(new, after)]
+            check = Check(is_cold=place % COLD_EVERY == 0)
+        else:
+            steps = list(one_file_commits(before, after, extent.commits, random.Random(f"{SEED} {key}")))
+            check = Check(outside=OUTSIDE_THE_BOUND)
+        run_steps(kind, name, key, before, steps, check, progress)
+
+
+def run_steps(
+    kind: str, name: str, key: str, before: Tree, steps: Iterable[tuple[str, Tree]], check: Check, progress: Progress
+) -> None:
+    """The steps' own lines first, the whole's last: a run cut short in between does them again."""
+    with tempfile.TemporaryDirectory(prefix="codeanatomy-soak-") as scratch:
+        replay = Replay(Path(scratch) / "tree", dict(before), random.Random(key))
+        try:
+            for label, tree in steps:
+                result = replay.step(tree, check)
+                record = {"key": f"{key} {label}", "kind": kind, "package": name, **result.counts()}
+                if kind == "release":
+                    record["key"] = key
+                progress.add(record)
+        finally:
+            replay.close()
+    if kind != "release":
+        zero = {"bound": 0, "reindexed": 0, "truly_changed": 0, "missed": []}
+        progress.add({"key": key, "kind": "done", "package": name, **zero})
+
+
+def run_programs(extent: Extent, progress: Progress, deadline: float) -> None:
+    for history in range(extent.histories):
+        seed = SEED + history
+        key = f"program {seed} {extent.steps}"
+        if key in progress.records or time.monotonic() > deadline:
+            continue
+        programs = scip_programs.Programs(seed)
+        before = programs.tree()
+        steps = ((f"{place} {programs.edit()}", programs.tree()) for place in range(extent.steps))
+        run_steps("program", "synthetic", key, before, steps, Check(), progress)
+
+
+def summary(records: Iterable[Record]) -> dict[str, Any]:
+    """Per kind and package: sums, and the two ratios, of sums and as means over steps."""
+    groups: dict[tuple[str, str], list[Record]] = defaultdict(list)
+    for record in records:
+        if record["kind"] != "done" and not record["is_refresh"] and not record["key"].endswith("(the rest)"):
+            groups[record["kind"], record["package"]].append(record)
+            groups[record["kind"], "all"].append(record)
+    return {f"{kind} {package}": _figures(found) for (kind, package), found in sorted(groups.items())}
+
+
+def _figures(records: list[Record]) -> dict[str, Any]:
+    sums = {
+        name: sum(record[name] for record in records) for name in ("changed", "bound", "reindexed", "truly_changed")
+    }
+    to_bound = [record["reindexed"] / record["bound"] for record in records if record["bound"]]
+    to_changed = [record["reindexed"] / max(record["truly_changed"], 1) for record in records]
+    rules: dict[str, int] = defaultdict(int)
+    for record in records:
+        for rule, count in record["rules"].items():
+            rules[rule] += count
+    return {
+        "steps": len(records),
+        **sums,
+        "missed": sum(len(record["missed"]) for record in records),
+        "to_bound": round(sums["reindexed"] / max(sums["bound"], 1), 3),
+        "to_bound_mean": round(sum(to_bound) / max(len(to_bound), 1), 3),
+        "to_truly_changed": round(sums["reindexed"] / max(sums["truly_changed"], 1), 2),
+        "to_truly_changed_mean": round(sum(to_changed) / max(len(to_changed), 1), 2),
+        "rules": dict(sorted(rules.items(), key=lambda pair: -pair[1])),
+    }
+
+
+def write_results(progress: Progress, extent: Extent) -> int:
+    figures = summary(progress.records.values())
+    missed = {key: record["missed"] for key, record in progress.records.items() if record["missed"]}
+    result = {
+        "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        "revision": _revision(),
+        "code": progress.file.stem,
+        "indexer": scip_index.INDEXER,
+        "seed": SEED,
+        "extent": vars(extent),
+        "figures": figures,
+        "missed": missed,
+    }
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    (RESULTS / "scip_soak.json").write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    (RESULTS / "scip_soak.md").write_text(_page(result), encoding="utf-8")
+    print(f"{RESULTS / 'scip_soak.md'}: {sum(map(len, missed.values()))} missed")
+    return 1 if missed else 0
+
+
+def _page(result: dict[str, Any]) -> str:
+    columns = ["steps", "changed", "bound", "reindexed", "truly_changed", "missed"]
+    ratios = ["to_bound", "to_bound_mean", "to_truly_changed", "to_truly_changed_mean"]
+    heads = ["", *columns, "of bound", "mean", "per truly changed", "mean"]
+    lines = [
+        "# Waves against indexing everything",
+        "",
+        f"Written by `python -m codeanatomy_assets_tests.parity.scip_soak` on {result['date']}: revision "
+        f"{result['revision']}, code {result['code']}, {result['indexer']}, seed {result['seed']}, {result['extent']}.",
+        "",
+        "`release`: a release as one commit, all files compared. `commits`: releases file by file, every file of the "
+        f"bound and {OUTSIDE_THE_BOUND} others compared. `program`: random edits of random programs, all compared. ",
+        "Compared are occurrences, resolution fingerprints and interface entries; what differs is missed.",
+        "",
+        f"| {' | '.join(heads)} |",
+        f"|{'---|' * len(heads)}",
+    ]
+    for name, figures in result["figures"].items():
+        lines.append(f"| {name} | {' | '.join(str(figures[each]) for each in (*columns, *ratios))} |")
+    lines += ["", "Files by the rule that took them into a wave:", ""]
+    for name, figures in result["figures"].items():
+        if name.endswith(" all"):
+            lines.append(f"- {name}: " + ", ".join(f"{rule} {count}" for rule, count in figures["rules"].items()))
+    lines += [f"- missed in {key}: {what}" for key, what in result["missed"].items()]
+    return "\n".join(lines) + "\n"
+
+
+def _revision() -> str:
+    command = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty"]
+    return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip() or "unknown"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--commits", type=int, default=8, help="one-file commits of each release (8)")
+    parser.add_argument("--histories", type=int, default=20, help="random histories (20)")
+    parser.add_argument("--steps", type=int, default=50, help="edits of a random history (50)")
+    parser.add_argument("--minutes", type=float, default=float("inf"), help="start nothing after so many minutes")
+    given = parser.parse_args()
+    extent = Extent(given.commits, given.histories, given.steps)
+    progress = Progress(tools_folder() / "soak")
+    deadline = time.monotonic() + given.minutes * 60
+    run_releases(extent, progress, deadline)
+    run_programs(extent, progress, deadline)
+    return write_results(progress, extent)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

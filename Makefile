@@ -3,6 +3,8 @@
 .PHONY: help setup run test test-slow lint format docs bench clean
 
 REPO ?= .
+# Another repository has a state of its own, named after it: a state belongs to one repository.
+STATE ?= $(if $(filter .,$(REPO)),.codeanatomy,.codeanatomy-$(notdir $(abspath $(REPO))))
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
@@ -11,7 +13,7 @@ setup: ## create .venv with everything pinned: Python packages, Java, Node, Delt
 	@.ci/setup
 
 run: setup ## build the graph of the repository in this folder, or of REPO=path
-	@.venv/bin/codeanatomy build "$(REPO)"
+	@.venv/bin/codeanatomy build "$(REPO)" --state "$(STATE)"
 
 test: setup ## all quick tests, linter and type checker among them
 	@.venv/bin/python -m pytest -m "not slow"

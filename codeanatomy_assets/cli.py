@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
+import shlex
+import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from codeanatomy_assets import __version__
@@ -38,7 +41,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=__version__)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     state = argparse.ArgumentParser(add_help=False)
-    state.add_argument("--state", type=Path, metavar="DIR", help="state folder (default: .codeanatomy)")
+    state.add_argument(
+        "--state", type=Path, metavar="DIR", help="state folder (default: .codeanatomy in the current folder)"
+    )
     _add_build(commands.add_parser("build", parents=[state], help="build a repository's graph, or bring it up to date"))
     _add_status(commands.add_parser("status", parents=[state], help="what is built"))
     _add_export(commands.add_parser("export", parents=[state], help="write datasets as Parquet files"))
@@ -65,7 +70,7 @@ def _add_status(parser: argparse.ArgumentParser) -> None:
 
 def _add_export(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("out", type=Path, metavar="OUT", help="folder to write to: one Parquet file per dataset")
-    parser.add_argument("--commit", metavar="REV", help="a built commit (default: the last)")
+    parser.add_argument("--commit", metavar="ID", help="a built commit, or its first digits (default: the last)")
     parser.add_argument("--dataset", metavar="NAME", action="append", help="only this dataset; may be given again")
     parser.set_defaults(command=_export)
 
@@ -82,7 +87,7 @@ def _build(told: argparse.Namespace) -> int:
 
     settings = from_environment(repo=told.repo, state=told.state, worktree=told.worktree, lock_wait_seconds=told.wait)
     built = build(settings, Terminal(), told.commit, told.full)
-    print(json.dumps(built) if told.json else as_text(built, _state_option(told)))
+    print(json.dumps(built) if told.json else as_text(built, _next_command(told)))
     return 0
 
 
@@ -112,5 +117,13 @@ def _settings(told: argparse.Namespace) -> Settings:
     return from_environment(state=told.state)
 
 
-def _state_option(told: argparse.Namespace) -> str:
-    return f" --state {told.state}" if told.state else ""
+def _next_command(told: argparse.Namespace) -> Callable[[str], str]:
+    """How to write a further command: as this one was called, on the same state."""
+    called = Path(sys.argv[0])
+    name = called.name if shutil.which(called.name) else os.path.relpath(called)
+    state = f" --state {shlex.quote(str(told.state))}" if told.state else ""
+    return lambda command: f"{name} {command}{state}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -104,7 +104,7 @@ def _parsed(name: str, type_name: str, text: str) -> Any:
         if type_name.startswith("Mapping"):
             return {str(key): str(value) for key, value in json.loads(text).items()}
     except (ValueError, KeyError, AttributeError) as error:
-        wanted = "a JSON object" if type_name.startswith("Mapping") else type_name
+        wanted = {"bool": "true or false", "int": "a whole number", "float": "a number"}.get(type_name, "a JSON object")
         raise BadInput(f"{PREFIX}{name.upper()}={text!r} is not {wanted}: correct or unset it") from error
     return Path(text) if type_name == "Path" else text
 

@@ -51,7 +51,9 @@ def settings_of_state() -> Settings:
 def with_known_repository(settings: Settings) -> Settings:
     """The repository is the one that the state was built from, once it was: a state belongs to one."""
     owner = StateFolder(settings.state).owner()
-    return settings if owner is None else replace(settings, repo=Path(owner["repository"]))
+    if owner is None:
+        return settings
+    return replace(settings, repo=Path(owner["repository"]), worktree=owner["kind"] == "folder")
 
 
 def _run_update(

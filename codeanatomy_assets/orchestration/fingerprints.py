@@ -9,12 +9,14 @@ from __future__ import annotations
 import ast
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cache
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 
 from codeanatomy_assets.contracts import catalog
+from codeanatomy_assets.contracts.identity import IdRecipe
 from codeanatomy_assets.contracts.table import Stage
 from codeanatomy_assets.settings import Settings
 
@@ -23,14 +25,13 @@ ROOT = Path(__file__).parents[1]
 # What carries rows from outside to a table, stage by stage; what these import is followed.
 CODE: dict[Stage, tuple[str, ...]] = {
     Stage.REPOSITORY: ("extraction.source_files", "extraction.encoding"),
-    Stage.SYNTAX: ("extraction.syntax_tree",),
+    Stage.SYNTAX: ("extraction.syntax_tree", "transforms.collected_rows"),
     Stage.SYMBOLS: ("transforms.module_roots", "transforms.names", "extraction.scip_index", "extraction.scip_staged"),
 }
 LIBRARIES: dict[Stage, tuple[str, ...]] = {
     Stage.SYNTAX: ("tree-sitter", "tree-sitter-python"),
 }
-# Contracts have fingerprints of their own, without the docs in them; the recipe of ids is code.
-IDENTITY = ("contracts.identity",)
+IDENTITY = "contracts.identity"
 BUILT_STAGES = tuple(CODE)
 
 
@@ -61,9 +62,33 @@ def _digest(path: Path) -> str:
 
 @cache
 def code_fingerprint(module: str) -> str:
-    """Of a module and every project module it imports, directly or not."""
-    trees = {name: _normalised(name) for name in sorted(_reached(module))}
-    return hashlib.sha256(json.dumps(trees).encode()).hexdigest()
+    """Of a module and every project module it imports, directly or not, and of the id recipes they name."""
+    reached = sorted(_reached(module))
+    code = {name: _normalised(name) for name in reached if not _is_contract(name)}
+    named = {word for name in code for word in _words(name)}
+    recipes = {word: [recipe.prefix, *recipe.parts] for word, recipe in _recipes(reached) if word in named}
+    return hashlib.sha256(json.dumps([code, recipes, _normalised(IDENTITY, functions_only=True)]).encode()).hexdigest()
+
+
+def _is_contract(module: str) -> bool:
+    """Contracts have fingerprints of their own, without the docs in them."""
+    return module.split(".")[0] == "contracts"
+
+
+def _recipes(modules: Iterable[str]) -> Iterator[tuple[str, IdRecipe]]:
+    for name in modules:
+        if _is_contract(name):
+            for word, value in vars(import_module(f"{PACKAGE}.{name}")).items():
+                if isinstance(value, IdRecipe):
+                    yield word, value
+
+
+def _words(module: str) -> Iterator[str]:
+    for node in ast.walk(_tree(module)):
+        if isinstance(node, ast.Name):
+            yield node.id
+        elif isinstance(node, ast.Attribute):
+            yield node.attr
 
 
 def _reached(module: str) -> set[str]:
@@ -87,18 +112,19 @@ def _source(module: str) -> Path:
     return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
 
 
-def _imports(module: str) -> Iterable[str]:
+def _imports(module: str) -> Iterator[str]:
+    """The project modules a module imports: `from package.folder import module` names one, or a name in it."""
     for node in ast.walk(_tree(module)):
-        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith(f"{PACKAGE}."):
-            base = node.module.removeprefix(f"{PACKAGE}.")
-            # `from package.folder import module` names modules; `from package.module import name` does not.
-            below = [f"{base}.{alias.name}" for alias in node.names]
-            named = [name for name in below if _source(name).exists()] or [base]
-            yield from (name for name in named if name in IDENTITY or not name.startswith("contracts"))
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == PACKAGE:
+            base = str(node.module).removeprefix(PACKAGE).removeprefix(".")
+            below = [f"{base}.{alias.name}".removeprefix(".") for alias in node.names]
+            yield from [name for name in below if _source(name).exists()] or ([base] if base else [])
 
 
-def _normalised(module: str) -> str:
+def _normalised(module: str, functions_only: bool = False) -> str:
     tree = ast.parse(_source(module).read_bytes())
+    if functions_only:
+        tree.body = [node for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)]
     for node in ast.walk(tree):
         body = getattr(node, "body", None)
         if isinstance(body, list) and body and _is_docstring(body[0]):

@@ -28,6 +28,10 @@ class Target:
     repository: GitRepository | None
     commit: str
 
+    @property
+    def kind(self) -> str:
+        return "folder" if self.repository is None else "git"
+
     def snapshot(self, store: PrivateStore) -> Snapshot:
         """The target's tree, held by the private store. Under the state's lock."""
         if self.repository is None:

@@ -97,15 +97,13 @@ class RunSession:
         self._lock = lock
         self._config = config
         self._run: WritingRun | None = None
-        self.finished: WritingRun | None = None
+        self._nothing_to_do = False
 
     def writing(self, context: dg.AssetExecutionContext) -> WritingRun | None:
-        """The run, begun if need be; None when there turned out to be nothing to do."""
-        if self._run is None and self.finished is None:
+        """The run, begun if need be; None when there is nothing to do."""
+        if self._run is None and not self._nothing_to_do:
             self._run = self._begin(context)
-        if self._run is not None and self._run.is_noop:
-            self.progress.say(f"{self._run.commit[:12]} is built already")
-            self._end()
+            self._nothing_to_do = self._run is None
         return self._run
 
     @property
@@ -113,28 +111,31 @@ class RunSession:
         """The run under way, if this Dagster run began one."""
         return self._run
 
-    def _begin(self, context: dg.AssetExecutionContext) -> WritingRun:
+    def _begin(self, context: dg.AssetExecutionContext) -> WritingRun | None:
         keys = list(context.partition_keys)
-        if context.job_name == UPDATE_JOB:
-            plan = decide(self.settings, self._config["commit"] or None, self._config["full"] or ALL in keys)
-            return begin_update(plan, self.settings, self._spark.engine, self._lock, self.progress)
-        return begin_rebuild(self.settings, self._spark.engine, self._lock, self.progress, chosen_files(keys))
+        if context.job_name != UPDATE_JOB:
+            return begin_rebuild(self.settings, self._spark.engine, self._lock, self.progress, chosen_files(keys))
+        plan = decide(self.settings, self._config["commit"] or None, self._config["full"] or ALL in keys)
+        run = None
+        if plan.mode != "noop":
+            run = begin_update(plan, self.settings, self._spark.engine, self._lock, self.progress)
+        if run is None or run.is_noop:
+            self.progress.say(f"{plan.target.commit[:12]} is built already: nothing to do")
+        if run is not None and run.is_noop:
+            run.close()
+            return None
+        return run
 
-    def finish(self, summary: dict[str, Any]) -> WritingRun:
-        """Write the ledger row and let the lock go."""
+    def finish(self, summary: dict[str, Any]) -> None:
+        """Write the ledger row and let the lock go; a later step of a rebuild begins anew."""
         assert self._run is not None
         self._run.finish(summary)
-        return self._end()
-
-    def _end(self) -> WritingRun:
-        assert self._run is not None
-        self.finished, self._run = self._run, None
-        self.finished.close()
-        return self.finished
+        self.close()
 
     def close(self) -> None:
         if self._run is not None:
-            self._end()
+            self._run.close()
+            self._run = None
 
 
 def spark_resource(engine: Callable[[], SparkEngine]) -> dg.ResourceDefinition:

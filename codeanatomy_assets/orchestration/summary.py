@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 from codeanatomy_assets.contracts import catalog
@@ -38,18 +39,25 @@ def summarise(run: WritingRun) -> dict[str, Any]:
     }
 
 
+def short(commit: str) -> str:
+    """A commit for people: its first digits; a plain folder's with its kind."""
+    kind, _, digits = commit.rpartition("-")
+    return f"{kind}-{digits[:12]}" if kind else digits[:12]
+
+
 def report(row: LedgerRow, mode: str | None = None) -> dict[str, Any]:
     """The object that `--json` prints for a ledger row; a no-op did nothing of what the row tells."""
     told = dict(row.summary)
     if mode == "noop":
-        told |= {"mode": "noop", "changed": {}, "impacted": 0, "reasons": {}, "rows_written": {}, "seconds": {}}
+        told |= {"mode": "noop", "impacted": 0}
+        told |= {name: {} for name in ("changed", "reasons", "rows_written", "seconds")} | {"refreshed_stages": []}
     versions = {table.name: row.state.refs[table.storage_name].version for table in catalog.state_tables()}
     return {"commit": row.commit, **told, "rows": dict(row.counts), "versions": versions}
 
 
-def as_text(built: dict[str, Any], state_option: str) -> str:
+def as_text(built: dict[str, Any], command: Callable[[str], str]) -> str:
     """A build's report for a person, and what to do next."""
-    commit = built["commit"][:12]
+    commit = short(built["commit"])
     if built["mode"] == "noop":
         return f"{commit} is built already: nothing to do ({built['files']} Python files)"
     lines = [f"{commit} built ({built['mode']}): {built['files']} Python files, {built['impacted']} rebuilt"]
@@ -59,9 +67,9 @@ def as_text(built: dict[str, Any], state_option: str) -> str:
     lines += [f"  {stage}: {seconds:.1f} s" for stage, seconds in built["seconds"].items()]
     lines += [
         "next:",
-        f"  codeanatomy status{state_option}          what is built",
-        f"  codeanatomy export OUT{state_option}      the datasets as Parquet files",
-        f"  codeanatomy ui{state_option}              lineage, runs and Materialize buttons in the browser",
+        f"  {command('status')}      what is built",
+        f"  {command('export OUT')}  the datasets as Parquet files",
+        f"  {command('ui')}          lineage, runs and Materialize buttons in the browser",
     ]
     return "\n".join(lines)
 
@@ -89,7 +97,7 @@ def status_as_text(found: dict[str, Any]) -> str:
     lines = [f"repository {found['repository']}", f"state      {found['state']}"]
     lines += [f"in use by  {found['in_use_by']}"] if found["in_use_by"] else []
     lines += [
-        f"  {row['sequence']:>4}  {row['commit'][:12]}  {row['built_at']}  {row['mode']}"
+        f"  {row['sequence']:>4}  {short(row['commit'])}  {row['built_at']}  {row['mode']}"
         for row in found["built"][-10:]
     ]
     lines += [f"  {name}: {count} rows" for name, count in found["rows"].items()]

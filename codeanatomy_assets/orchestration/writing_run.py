@@ -27,7 +27,7 @@ from codeanatomy_assets.storage.ledger import Ledger, LedgerRow
 from codeanatomy_assets.storage.lock import StateLock
 from codeanatomy_assets.storage.state_folder import StateFolder
 from codeanatomy_assets.storage.table_state import TableState, buckets_for
-from codeanatomy_assets.transforms.collected_rows import flattened, rows_of
+from codeanatomy_assets.transforms.collected_rows import Collect, collected_files, flattened, rows_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -35,7 +35,17 @@ if TYPE_CHECKING:
     from codeanatomy_assets.storage.spark_session import SparkEngine
 
 ROOTS = "module_roots"
+# Rows take some ten times their source's bytes: past this they stay with Spark.
+FETCHED_SOURCE_BYTES = 8_000_000
 STATE_TABLES = tuple(table for table in catalog.TABLES if table.layout is not Layout.APPEND)
+
+
+@dataclass(frozen=True)
+class StagedFiles:
+    """Files on their way to Spark, and how many bytes they are."""
+
+    rows: DataFrame
+    bytes: int
 
 
 @dataclass
@@ -52,6 +62,7 @@ class WritingRun:
     attempt: Attempt
     snapshot: Snapshot
     last: LedgerRow | None
+    previous: TableState
     state: TableState
     fingerprints: dict[str, str]
     refreshed: frozenset[Stage]
@@ -107,6 +118,10 @@ class WritingRun:
         rows = self.read_light(REPO_SNAPSHOT).to_pylist()
         return {row["file_id"]: row["path"] for row in rows if is_readable(row)}
 
+    def python_files(self) -> set[str]:
+        """The files that have a partition key: Python by name, whether or not they can be read."""
+        return {row["file_id"] for row in self.read_light(REPO_SNAPSHOT).to_pylist() if row["is_python"]}
+
     def found_roots(self, fingerprint: str) -> None:
         """Note where module names start; when that moved, names may have all over the repository."""
         known = self.last.fingerprints.get(ROOTS) if self.last else None
@@ -125,14 +140,6 @@ class WritingRun:
             pa.Table.from_pylist(rows, schema=table.arrow_schema().append(pa.field("delta", pa.int64())))
         )
 
-    @cached_property
-    def previous(self) -> TableState:
-        """The ledger's state; before the first build, every table as it was created."""
-        empty = {name: ref.at(0) for name, ref in self.state.refs.items()}
-        if self.last is None:
-            return TableState(empty, self.state.buckets)
-        return TableState({**empty, **self.last.state.refs}, self.last.state.buckets)
-
     def replace(self, table: Table, rows: DataFrame | pa.Table, scope: Scope) -> Written:
         """Swap slices of a dataset, and read it with them from here on."""
         written = self.store.replace_files(self.state, table, rows, scope, self.attempt)
@@ -141,14 +148,16 @@ class WritingRun:
         return written
 
     def replace_collected(
-        self, collected: DataFrame, scopes: Mapping[Table, frozenset[str] | None]
+        self, staged: StagedFiles, collect: Collect, scopes: Mapping[Table, frozenset[str] | None]
     ) -> Iterator[tuple[Table, Written]]:
-        """Swap slices of several datasets that were collected together, each over its own files.
+        """Collect rows of several datasets from staged files at once, and swap each dataset's slices.
 
         A few files are computed and fetched once for all datasets; many are kept by Spark and written one by one.
         """
+        collected = collected_files(staged.rows, list(scopes), collect)
         scoped = {table: self.scope(files) for table, files in scopes.items()}
-        if max(scope.size for scope in scoped.values()) <= self.store.limits.owners:
+        few = max(scope.size for scope in scoped.values()) <= self.store.limits.owners
+        if few and staged.bytes <= FETCHED_SOURCE_BYTES:
             fetched = collected.toArrow()
             for table, scope in scoped.items():
                 yield table, self.replace(table, flattened(fetched, table), scope)
@@ -175,16 +184,16 @@ class WritingRun:
         rows = self.read_light(FILE_CHANGES, (self.commit,)).to_pylist()
         return frozenset(row["file_id"] for row in rows if stage.value in row["stages_touched"])
 
-    def sources(self, files: frozenset[str] | None) -> DataFrame:
+    def sources(self, files: frozenset[str] | None) -> StagedFiles:
         """Bytes of the readable Python files among these, as rows (file_id, path, content)."""
         rows = [row for row in self.read_light(REPO_SNAPSHOT, files).to_pylist() if is_readable(row)]
         return self.staged(staging.SOURCES, self._contents(rows))
 
-    def staged(self, schema: pa.Schema, rows: Iterable[staging.Staged]) -> DataFrame:
+    def staged(self, schema: pa.Schema, rows: Iterable[staging.Staged]) -> StagedFiles:
         """Rows that Python made, as a DataFrame that executors can read wherever they are."""
         folder = self.folder.work / f"staged-{self.attempt.number}-{time.monotonic_ns()}"
-        staging.stage(folder, schema, rows)
-        return staging.read_staged(self.spark, folder, schema)
+        size = staging.stage(folder, schema, rows)
+        return StagedFiles(staging.read_staged(self.spark, folder, schema), size)
 
     def _contents(self, rows: list[dict[str, Any]]) -> Iterator[staging.Staged]:
         by_blob: dict[str, list[dict[str, Any]]] = {}
@@ -256,7 +265,7 @@ def _begin(
     lock.acquire("codeanatomy build", settings.lock_wait_seconds, progress.say)
     try:
         if target is not None:
-            folder.claim(str(target.location), __version__)
+            folder.claim(str(target.location), target.kind, __version__)
         attempts.clear_work(folder)
         folder.work.mkdir(parents=True)
         engine.launch((lock.descriptor,))
@@ -285,6 +294,7 @@ def _begin(
             attempt=attempt,
             snapshot=snapshot,
             last=recovered.last,
+            previous=recovered.previous,
             state=recovered.working,
             fingerprints=fingerprints,
             refreshed=_refreshed(full, moved, recovered.starts_empty),

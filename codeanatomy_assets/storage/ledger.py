@@ -71,7 +71,7 @@ class Ledger:
         rows = [self.last()] if commit is None else self.rows()
         built = [row for row in rows if row is not None]
         if not built:
-            raise BadInput(f"nothing is built in {self._store.root} yet: run `codeanatomy build REPO` first")
+            raise BadInput("nothing is built in this state yet: run `codeanatomy build REPO` first")
         if commit is None:
             return built[-1]
         exact = [row for row in built if row.commit == commit]

@@ -20,13 +20,13 @@ Staged = tuple[str | bytes | None, ...]
 
 
 def stage(folder: Path, schema: pa.Schema, rows: Iterable[Staged]) -> int:
-    """Write rows as Parquet parts of about equal bytes, holding one part at a time; returns how many rows."""
+    """Write rows as Parquet parts of about equal bytes, holding one part at a time; returns all their bytes."""
     folder.mkdir(parents=True)
-    staged = 0
-    for number, part in enumerate(_parts(rows)):
+    total = 0
+    for number, (part, size) in enumerate(_parts(rows)):
         pq.write_table(pa.table(list(zip(*part, strict=True)), schema=schema), folder / f"part-{number:05}.parquet")
-        staged += len(part)
-    return staged
+        total += size
+    return total
 
 
 def read_staged(spark: SparkSession, folder: Path, schema: pa.Schema) -> DataFrame:
@@ -34,14 +34,14 @@ def read_staged(spark: SparkSession, folder: Path, schema: pa.Schema) -> DataFra
     return spark.read.schema(ddl).parquet(str(folder))
 
 
-def _parts(rows: Iterable[Staged]) -> Iterator[list[Staged]]:
+def _parts(rows: Iterable[Staged]) -> Iterator[tuple[list[Staged], int]]:
     part: list[Staged] = []
     size = 0
     for row in rows:
         part.append(row)
         size += sum(len(value) for value in row if value is not None)
         if size >= BYTES_PER_PART:
-            yield part
+            yield part, size
             part, size = [], 0
     if part:
-        yield part
+        yield part, size

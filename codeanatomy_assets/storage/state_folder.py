@@ -81,11 +81,11 @@ class StateFolder:
                 " use another --state for this one"
             )
 
-    def claim(self, repository: str, version: str) -> None:
-        """Make the folder this repository's state (again: a repository may have moved)."""
+    def claim(self, repository: str, kind: str, version: str) -> None:
+        """Make the folder this repository's state (again: a repository may have moved); kind is git or folder."""
         self.root.mkdir(parents=True, exist_ok=True)
         (self.root / ".gitignore").write_text("*\n")
-        told = {"format": str(FORMAT), "repository": repository, "written_by": version}
+        told = {"format": str(FORMAT), "repository": repository, "kind": kind, "written_by": version}
         if self.owner() != told:
             write_atomically(self.marker, json.dumps(told, indent=1))
 

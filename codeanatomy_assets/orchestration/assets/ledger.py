@@ -4,7 +4,6 @@ import dagster as dg
 
 from codeanatomy_assets.contracts import catalog
 from codeanatomy_assets.contracts.ledger import GRAPH_COMMITS
-from codeanatomy_assets.contracts.repository import REPO_SNAPSHOT
 from codeanatomy_assets.contracts.table import Layout
 from codeanatomy_assets.orchestration.assets.stage_assets import WRITER_POOL, asset_spec
 from codeanatomy_assets.orchestration.partitions import reconcile
@@ -23,14 +22,12 @@ UPSTREAM = [table.name for table in catalog.TABLES if table.layout is not Layout
     required_resource_keys={"session"},
 )
 def ledger_stage(context: dg.AssetExecutionContext) -> dg.MaterializeResult[None]:
-    """Close the run with its row; alone, or when there is nothing to close, tell the last one."""
+    """Close the run with its row; alone, tell the last one."""
     session: RunSession = context.resources.session
     run = session.current
     if run is not None:
         session.finish(summarise(run))
-        reconcile(
-            context.instance, {row["file_id"] for row in run.read_light(REPO_SNAPSHOT).to_pylist() if row["is_python"]}
-        )
+        reconcile(context.instance, run.python_files())
     last = open_ledger(session.settings).resolve(None)
     return dg.MaterializeResult(
         asset_key=GRAPH_COMMITS.name,

@@ -134,7 +134,7 @@ def _record_files(context: dg.AssetExecutionContext, run: WritingRun, done: Prod
     if done.written is None or run.mode == "full" or not done.table.bucketed:
         return
     own = set(context.partition_keys) | set(CONTROL_KEYS)
-    for file_id in sorted(done.written.owners - own):
+    for file_id in sorted((done.written.owners & run.python_files()) - own):
         context.log_event(
             dg.AssetMaterialization(
                 done.table.name,

@@ -16,7 +16,6 @@ from codeanatomy_assets.orchestration.indexing import Indexed, index_candidates
 from codeanatomy_assets.orchestration.progress import watched
 from codeanatomy_assets.orchestration.writing_run import WritingRun
 from codeanatomy_assets.transforms import module_roots, names
-from codeanatomy_assets.transforms.collected_rows import collected_files
 
 SCIP_TABLES = (SCIP_FINGERPRINTS, PY_INTERFACE, SCIP_OCCURRENCES, SCIP_SYMBOLS)
 DEPS = {
@@ -52,10 +51,10 @@ def _names(run: WritingRun) -> Iterator[Produced]:
 
 def _meanings(run: WritingRun, indexed: Indexed) -> Iterator[Produced]:
     """The rows of what was indexed: all of it gives interface entries, new documents the rest too."""
-    collected = collected_files(run.staged(STAGED, indexed.answers), SCIP_TABLES, collect_staged)
+    documents = run.staged(STAGED, indexed.answers)
     scopes = {table: indexed.files if table is PY_INTERFACE else indexed.new_documents for table in SCIP_TABLES}
     with watched(run.spark, run.progress, "reading documents"):
-        for table, written in run.replace_collected(collected, scopes):
+        for table, written in run.replace_collected(documents, collect_staged, scopes):
             yield Produced(table, written)
 
 

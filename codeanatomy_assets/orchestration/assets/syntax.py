@@ -11,7 +11,6 @@ from codeanatomy_assets.extraction.syntax_tree import collect_file
 from codeanatomy_assets.orchestration.assets.stage_assets import Produced, stage_assets
 from codeanatomy_assets.orchestration.progress import watched
 from codeanatomy_assets.orchestration.writing_run import WritingRun
-from codeanatomy_assets.transforms.collected_rows import collected_files
 
 DEPS = {table.name: [REPO_SNAPSHOT.name, FILE_CHANGES.name] for table in contracts.TABLES}
 
@@ -21,9 +20,9 @@ def syntax_stage(run: WritingRun, tables: Sequence[Table]) -> Iterator[Produced]
     if files is not None and not files:
         yield from (Produced(table) for table in tables)
         return
-    parsed = collected_files(run.sources(files), tables, collect_file)
+    sources = run.sources(files)
     with watched(run.spark, run.progress, "parsing and writing"):
-        for table, written in run.replace_collected(parsed, dict.fromkeys(tables, files)):
+        for table, written in run.replace_collected(sources, collect_file, dict.fromkeys(tables, files)):
             yield Produced(table, written)
 
 

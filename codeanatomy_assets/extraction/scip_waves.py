@@ -56,8 +56,11 @@ STANDARD_PROTOCOL_MEMBERS = frozenset(
     value value_parser write writelines""".split()
 )
 PROTOCOL = "typing.Protocol"
+CLASS_PATTERNS = "match case"
 _MRO = "<mro>"
 _ASKED_OF_MODULES = frozenset({"__getattr__", "<module>"})
+_MATCH = re.compile(r"(?:^|[\n\r])\s*match\b")
+_CASE = re.compile(r"(?:^|[\n\r])\s*case\b")
 _ASCII_WORDS = re.compile(r"\w+", re.ASCII)
 _ANY_WORDS = re.compile(r"\w+")
 # Marks that combine are part of identifiers and yet no word characters for `re`.
@@ -65,16 +68,20 @@ _RUNS = re.compile(r"[^\x00-/:-@\[-^`{-\x7f]+")
 
 
 def words_of(source: bytes) -> frozenset[str]:
-    """Every identifier-like word of a file, wherever it stands."""
+    """Every identifier-like word of a file, wherever it stands, and `CLASS_PATTERNS` if it may have such."""
     text = source.decode("utf-8", errors="replace")
+    marks = {CLASS_PATTERNS} if _MATCH.search(text) and _CASE.search(text) else set()
     if text.isascii():
-        return frozenset(_ASCII_WORDS.findall(text))
-    return frozenset(_ANY_WORDS.findall(text)) | frozenset(_RUNS.findall(text))
+        return frozenset(_ASCII_WORDS.findall(text)) | marks
+    return frozenset(_ANY_WORDS.findall(text)) | frozenset(_RUNS.findall(text)) | marks
 
 
 @dataclass(frozen=True)
 class Imports:
-    """Of one file: the files its imports reach, those it takes all names from, and all that was looked up."""
+    """Of one file: the files its imports reach, those it takes all names from, and all that was looked up.
+
+    Parents, submodules and submodules that a star may take are targets; a star is from the module it names.
+    """
 
     targets: frozenset[str] = frozenset()
     stars: frozenset[str] = frozenset()
@@ -146,10 +153,6 @@ class _Holdings:
     owners: set[str]
     stars: frozenset[str]
     holds_everything: bool = False
-
-    @property
-    def has_class_patterns(self) -> bool:
-        return "match" in self.words and "case" in self.words
 
 
 class Waves:
@@ -263,9 +266,11 @@ def _star_cycles(change: Change) -> Iterator[tuple[str, Reason]]:
         for path, imports in tree.items():
             stars[path] |= imports.stars
     for path in sorted(change.touched):
-        for reached in sorted(_closure(stars[path], stars)):
-            if reached in change.after and reached in _closure(stars[reached], stars):
-                yield reached, Reason("star_cycle", path)
+        reached = _closure(stars[path], stars)
+        now, then = (tree.get(path, Imports()).stars for tree in (change.after, change.before))
+        if now != then or path in reached:
+            in_cycles = (each for each in sorted(reached) if each in _closure(stars[each], stars))
+            yield from ((each, Reason("star_cycle", path)) for each in in_cycles if each in change.after)
 
 
 def _changes(path: str, before: Entries, now: Entries) -> Iterator[_Changed]:
@@ -356,7 +361,7 @@ class _Consulted:
             return "dunder"
         if name in STANDARD_PROTOCOL_MEMBERS:
             return "protocol"
-        return "match" if held.has_class_patterns else None
+        return "match" if CLASS_PATTERNS in held.words else None
 
     def _holdings_of(self, path: str) -> _Holdings:
         if path not in self._holdings:

@@ -18,12 +18,10 @@ from codeanatomy_assets.extraction.scip_documents import document_digest
 from codeanatomy_assets.extraction.scip_index import FailedFile, InterfaceEntry, Limits, ScipIndexer, Surroundings
 from codeanatomy_assets.extraction.scip_staged import entry_of_row, staged_answer
 from codeanatomy_assets.extraction.scip_waves import Answer, Change, Imports, Reason, Waves, words_of
-from codeanatomy_assets.orchestration.writing_run import WritingRun
+from codeanatomy_assets.orchestration.writing_run import NOT_UTF8, WritingRun
 from codeanatomy_assets.settings import Settings
 from codeanatomy_assets.storage.staging import Staged
 from codeanatomy_assets.transforms import module_roots, names
-
-NOT_UTF8 = "//"
 
 
 @dataclass

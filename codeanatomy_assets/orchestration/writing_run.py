@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from codeanatomy_assets.storage.spark_session import SparkEngine
 
 ROOTS = "module_roots"
+NOT_UTF8 = "//"
 # Rows take some ten times their source's bytes: past this they stay with Spark.
 FETCHED_SOURCE_BYTES = 8_000_000
 STATE_TABLES = tuple(table for table in catalog.TABLES if table.layout is not Layout.APPEND)
@@ -208,8 +209,8 @@ class WritingRun:
                 self.progress.advance("reading sources", done, len(rows))
 
     def update_checkout(self) -> None:
-        """The private checkout at the commit: exactly the readable Python files, as plain files."""
-        readable = set(self.readable_files().values())
+        """The private checkout at the commit: the readable Python files whose path the indexer can be told."""
+        readable = {path for path in self.readable_files().values() if not path.startswith(NOT_UTF8)}
         Checkout(self.folder.checkout).update_to(
             self.snapshot, [entry for entry in self.snapshot.entries() if entry.path in readable]
         )

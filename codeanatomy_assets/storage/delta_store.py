@@ -382,17 +382,23 @@ def _typed(table: Table, rows: DataFrame) -> DataFrame:
 
 
 def _compared_slices(table: Table, old: DataFrame, new: DataFrame) -> list[tuple[str, int, bool]]:
-    """Every owner with its number of new rows, and whether its slice differs: one small row an owner."""
-    digests = _slice_digests(table, new, "new").join(_slice_digests(table, old, "old"), table.owner_column, "full")
-    compared = digests.selectExpr(table.owner_column, "coalesce(new_rows, 0L)", "NOT (new_digest <=> old_digest)")
-    return [(row[0], row[1], row[2]) for row in compared.toLocalIterator()]
+    """Every owner with its number of new rows, and whether its slice differs as a bag: one small row an owner."""
+    from pyspark.sql import functions as F
+
+    both = _row_digests(table, new, is_new=True).unionAll(_row_digests(table, old, is_new=False))
+    compared = both.groupBy(table.owner_column).agg(
+        F.expr("count_if(is_new)"),
+        F.expr(
+            "sort_array(collect_list(digest) FILTER (WHERE is_new))"
+            " <> sort_array(collect_list(digest) FILTER (WHERE NOT is_new))"
+        ),
+    )
+    return [(row[0], row[1], row[2]) for row in compared.collect()]
 
 
-def _slice_digests(table: Table, rows: DataFrame, side: str) -> DataFrame:
-    """One digest an owner over its rows as a bag; exact, whatever the order."""
+def _row_digests(table: Table, rows: DataFrame, is_new: bool) -> DataFrame:
+    """One digest a row, over all of its columns."""
     from pyspark.sql import functions as F
 
     whole_row = F.to_json(F.struct(*table.column_names), {"ignoreNullFields": "false"})
-    digested = rows.select(table.owner_column, F.sha2(whole_row, 256).alias("digest"))
-    bag = F.sha2(F.concat_ws("", F.sort_array(F.collect_list("digest"))), 256)
-    return digested.groupBy(table.owner_column).agg(F.count("*").alias(f"{side}_rows"), bag.alias(f"{side}_digest"))
+    return rows.select(table.owner_column, F.sha2(whole_row, 256).alias("digest"), F.lit(is_new).alias("is_new"))

@@ -99,11 +99,19 @@ def test_an_empty_file_is_a_file_without_rows(odd: BuiltState) -> None:
     assert names_in(odd, "empty.py") == []
 
 
-def test_the_checkout_holds_exactly_the_analysed_files(odd: BuiltState) -> None:
-    readable = [row for row in odd.rows("repo_snapshot") if row["is_python"] and row["skip_reason"] is None]
+def test_the_checkout_holds_the_analysed_files_but_those_the_indexer_can_not_be_told(odd: BuiltState) -> None:
+    analysed = [row for row in odd.rows("repo_snapshot") if row["is_python"] and row["skip_reason"] is None]
+    readable = [row for row in analysed if not row["path"].startswith("//")]
     on_disk = [path for path in (odd.settings.state / "checkout" / "files").rglob("*") if path.is_file()]
     assert len(on_disk) == len(readable)
     assert not any(path.is_symlink() for path in on_disk)
+
+
+def test_every_analysed_file_is_indexed_or_a_row_with_the_reason(odd: BuiltState) -> None:
+    analysed = {row["file_id"] for row in odd.rows("repo_snapshot") if row["is_python"] and row["skip_reason"] is None}
+    rows = {row["file_id"]: row["failure"] for row in odd.rows("scip_fingerprints")}
+    assert rows.keys() == analysed
+    assert {file_id for file_id, failure in rows.items() if failure} == {odd.file_id("//not-utf8-\\xff.py")}
 
 
 def test_building_it_again_is_a_noop(odd: BuiltState) -> None:

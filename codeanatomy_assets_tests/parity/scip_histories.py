@@ -85,10 +85,10 @@ class Names:
             rows = collect(path, path, content)[IMPORTS.name]
             self._rows[path, content] = [dict(zip(IMPORTS.column_names, row, strict=True)) for row in rows]
         resolved = list(resolved_rows(self._rows[path, content], lookup))
-        targets = [(row["target_file_id"], row["is_star"]) for row in resolved if row["target_file_id"]]
+        found = [row for row in resolved if row["target_file_id"]]
         return Imports(
-            frozenset(target for target, _ in targets),
-            frozenset(target for target, is_star in targets if is_star),
+            frozenset(row["target_file_id"] for row in found),
+            frozenset(row["target_file_id"] for row in found if row["is_star"] and row["target_kind"] == "module"),
             frozenset(key for row in resolved for key in row["looked_up"]),
         )
 
@@ -168,7 +168,7 @@ class Replay:
         if check.outside is not None:
             outside = sorted(self.tree.keys() - waves.bound)
             sample = self.chance.sample(outside, min(check.outside, len(outside)))
-            asked = (waves.bound - waves.indexed.keys()) | set(sample)
+            asked = set(waves.bound - waves.indexed.keys()) | set(sample)
         return {answer.path: answer for answer in self.indexer.index(sorted(asked))}
 
     def _difference(self, checked: Mapping[str, Answer]) -> Iterator[str]:

@@ -36,6 +36,7 @@ class Programs:
         self.modules: dict[str, Module] = {}
         self.past: list[dict[str, bytes]] = []
         self.done: list[str] = []
+        self.most_imports = self.chance.choice((2, 4, 7))
         for package in PACKAGES:
             for name in ("__init__", *MODULES):
                 self.modules[f"{package}/{name}.py"] = Module()
@@ -46,7 +47,7 @@ class Programs:
 
     def fill(self, path: str, module: Module) -> None:
         is_package = path.endswith("__init__.py")
-        module.imports = [self.an_import() for _ in range(self.chance.randint(1, 4))]
+        module.imports = [self.an_import() for _ in range(self.chance.randint(1, self.most_imports))]
         module.blocks = [
             self.block() for _ in range(self.chance.randint(0, 2) if is_package else self.chance.randint(3, 8))
         ]
@@ -128,8 +129,11 @@ class Programs:
         if special < 0.32:
             return f"class {name}(type):\n" + "".join(body)
         if special < 0.35:
-            return f"import collections\n{name} = collections.namedtuple('{self.one(*CLASSES)}', '{' '.join(self.some())}')"
+            return f"import collections\n{name} = {self.named_tuple(self.one(*CLASSES))}"
         return f"class {name}{base}:\n" + "".join(body)
+
+    def named_tuple(self, name: str) -> str:
+        return f"collections.namedtuple('{name}', '{' '.join(self.some())}')"
 
     def some(self) -> list[str]:
         return sorted(self.chance.sample(MEMBERS, self.chance.randint(1, 3)))
@@ -184,7 +188,8 @@ class Programs:
         ]
         forms += [f"def {name}(given):\n    def inner(*more):\n        return given({result}, *more)\n    return inner"]
         forms += [
-            f"def {name}(given=None):\n    class {self.one(*CLASSES)}({self.one(*CLASSES)}):\n        {member} = {result}\n    return {self.one(*CLASSES)}()"
+            f"def {name}(given=None):\n    class {self.one(*CLASSES)}({self.one(*CLASSES)}):\n"
+            f"        {member} = {result}\n    return {self.one(*CLASSES)}()"
         ]
         forms += [f"@{self.one(*FUNCTIONS)}\ndef {name}(given):\n    return {result}"] * 2
         forms += [f"def {name}(given=None):\n    if given:\n        return {result}\n    return {self.expression(1)}"]
@@ -193,9 +198,7 @@ class Programs:
             f"def {name}(given=None):\n    yield {result}",
             f"async def {name}(given=None):\n    return {result}",
         ]
-        forms += [
-            f"import collections\ndef {name}(given=None):\n    return collections.namedtuple('P', '{' '.join(self.some())}')(1, 2)"
-        ]
+        forms += [f"import collections\ndef {name}(given=None):\n    return {self.named_tuple('P')}(1, 2)"]
         return self.chance.choice(forms)
 
     def overloads(self, name: str) -> str:
@@ -221,7 +224,8 @@ class Programs:
         ]
         forms += [f"def local():\n    {self.one(*FUNCTIONS)}()\n    unseen = {value}\n    return unseen.{member}"]
         forms += [
-            f"match {value}:\n    case {self.one(*CLASSES)}(left, right):\n        left.{member}\n    case rest:\n        rest.{other}"
+            f"match {value}:\n    case {self.one(*CLASSES)}(left, right):\n"
+            f"        left.{member}\n    case rest:\n        rest.{other}"
         ]
         forms += [
             f"typed: '{self.annotation()}' = {value}\ntyped.{member}",
@@ -232,10 +236,12 @@ class Programs:
             f"left, right = {value}\nleft.{member}",
         ]
         forms += [
-            f"def local():\n    with {value}:\n        raise SystemExit\n    after = {self.expression(1)}\n    after.{member}"
+            f"def local():\n    with {value}:\n"
+            f"        raise SystemExit\n    after = {self.expression(1)}\n    after.{member}"
         ]
         forms += [
-            f"def local(held: {self.one(*CLASSES)}):\n    if held is {self.one(*CLASSES)}.{member}:\n        return 1\n    held.{other}\n    return held.{member}"
+            f"def local(held: {self.one(*CLASSES)}):\n    if held is {self.one(*CLASSES)}.{member}:\n"
+            f"        return 1\n    held.{other}\n    return held.{member}"
         ]
         return self.chance.choice(forms)
 
@@ -244,7 +250,7 @@ class Programs:
         return self.one(
             f"__all__ = [{names}]",
             f"def __getattr__(name):\n    return {self.expression(1)}",
-            f"import functools\n{self.one(*VARIABLES)} = functools.partial({self.one(*FUNCTIONS)}, {self.expression(1)})",
+            f"import functools as f\n{self.one(*VARIABLES)} = f.partial({self.one(*FUNCTIONS)}, {self.one(*CLASSES)})",
             f"{self.one(*CLASSES)} = {self.one(*CLASSES)}",
             f"import typing\n{self.one(*VARIABLES)} = typing.NewType('Made', {self.one(*CLASSES)})",
             f"if {self.expression(1)}:\n    {self.one(*VARIABLES)} = {self.expression(1)}",

@@ -15,11 +15,12 @@ import sys
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from codeanatomy_assets.extraction import scip_index, scip_waves
 from codeanatomy_assets.toolchain import tools_folder
@@ -80,50 +81,69 @@ def releases() -> dict[str, list[str]]:
     return {name: sorted(found, key=lambda v: [int(part) for part in v.split(".")]) for name, found in versions.items()}
 
 
-def one_round_after_the_other(extent: Extent) -> Iterator[tuple[str, str, str, str]]:
-    """(kind, package, old, new), so that a run cut short has seen some of every package."""
-    pairs = {name: list(zip(versions, versions[1:], strict=False)) for name, versions in releases().items()}
-    for place in range(max(map(len, pairs.values()))):
-        for name, steps in pairs.items():
-            if place < len(steps):
-                yield "release", name, *steps[place]
-                if extent.commits:
-                    yield "commits", name, *steps[place]
+def run_releases(kind: str, extent: Extent, progress: Progress, deadline: float) -> None:
+    """All packages' releases, one after the other on one warm indexer each."""
+    for name, versions in releases().items():
+        with Chain(name) as chain:
+            for place, (old, new) in enumerate(pairwise(versions)):
+                key = f"{kind} {name} {old} {new}"
+                if key in progress.records or time.monotonic() > deadline:
+                    continue
+                after = released_tree(name, new)
+                replay = chain.at(old)
+                if kind == "release":
+                    check = Check(is_cold=place % COLD_EVERY == 0)
+                    progress.add({**run_step(replay, kind, key, after, check), "package": name})
+                else:
+                    commits = one_file_commits(replay.tree, after, extent.commits, random.Random(f"{SEED} {key}"))
+                    run_steps(replay, kind, name, key, commits, Check(outside=OUTSIDE_THE_BOUND), progress)
+                chain.version = new
 
 
-def run_releases(extent: Extent, progress: Progress, deadline: float) -> None:
-    for place, (kind, name, old, new) in enumerate(one_round_after_the_other(extent)):
-        key = f"{kind} {name} {old} {new}"
-        if key in progress.records or time.monotonic() > deadline:
-            continue
-        before, after = released_tree(name, old), released_tree(name, new)
-        if kind == "release":
-            steps: Iterable[tuple[str, Tree]] = [(new, after)]
-            check = Check(is_cold=place % COLD_EVERY == 0)
-        else:
-            steps = list(one_file_commits(before, after, extent.commits, random.Random(f"{SEED} {key}")))
-            check = Check(outside=OUTSIDE_THE_BOUND)
-        run_steps(kind, name, key, before, steps, check, progress)
+class Chain:
+    """The replay of one package, opened at the version where it is first needed."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.version: str | None = None
+        self._replay: Replay | None = None
+        self._scratch = tempfile.TemporaryDirectory(prefix="codeanatomy-soak-")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._replay is not None:
+            self._replay.close()
+        self._scratch.cleanup()
+
+    def at(self, version: str) -> Replay:
+        if self._replay is None or self.version != version:
+            if self._replay is not None:
+                self._replay.close()
+            folder = Path(self._scratch.name) / version
+            self._replay = Replay(folder, released_tree(self.name, version), random.Random(version))
+        return self._replay
+
+
+def run_step(replay: Replay, kind: str, key: str, tree: Tree, check: Check) -> Record:
+    return {"key": key, "kind": kind, **replay.step(tree, check).counts()}
 
 
 def run_steps(
-    kind: str, name: str, key: str, before: Tree, steps: Iterable[tuple[str, Tree]], check: Check, progress: Progress
+    replay: Replay,
+    kind: str,
+    name: str,
+    key: str,
+    steps: Iterable[tuple[str, Tree]],
+    check: Check,
+    progress: Progress,
 ) -> None:
     """The steps' own lines first, the whole's last: a run cut short in between does them again."""
-    with tempfile.TemporaryDirectory(prefix="codeanatomy-soak-") as scratch:
-        replay = Replay(Path(scratch) / "tree", dict(before), random.Random(key))
-        try:
-            for label, tree in steps:
-                result = replay.step(tree, check)
-                record = {"key": f"{key} {label}", "kind": kind, "package": name, **result.counts()}
-                if kind == "release":
-                    record["key"] = key
-                progress.add(record)
-        finally:
-            replay.close()
-    if kind != "release":
-        zero = {"bound": 0, "reindexed": 0, "truly_changed": 0, "missed": []}
-        progress.add({"key": key, "kind": "done", "package": name, **zero})
+    for label, tree in steps:
+        progress.add({**run_step(replay, kind, f"{key} {label}", tree, check), "package": name})
+    zero = {"bound": 0, "reindexed": 0, "truly_changed": 0, "missed": []}
+    progress.add({"key": key, "kind": "done", "package": name, **zero})
 
 
 def run_programs(extent: Extent, progress: Progress, deadline: float) -> None:
@@ -133,9 +153,13 @@ def run_programs(extent: Extent, progress: Progress, deadline: float) -> None:
         if key in progress.records or time.monotonic() > deadline:
             continue
         programs = scip_programs.Programs(seed)
-        before = programs.tree()
-        steps = ((f"{place} {programs.edit()}", programs.tree()) for place in range(extent.steps))
-        run_steps("program", "synthetic", key, before, steps, Check(), progress)
+        with tempfile.TemporaryDirectory(prefix="codeanatomy-soak-") as scratch:
+            replay = Replay(Path(scratch) / "tree", programs.tree())
+            steps = ((f"{place} {programs.edit()}", programs.tree()) for place in range(extent.steps))
+            try:
+                run_steps(replay, "program", "synthetic", key, steps, Check(), progress)
+            finally:
+                replay.close()
 
 
 def summary(records: Iterable[Record]) -> dict[str, Any]:
@@ -232,7 +256,9 @@ def main() -> int:
     extent = Extent(given.commits, given.histories, given.steps)
     progress = Progress(tools_folder() / "soak")
     deadline = time.monotonic() + given.minutes * 60
-    run_releases(extent, progress, deadline)
+    run_releases("release", extent, progress, deadline)
+    if extent.commits:
+        run_releases("commits", extent, progress, deadline)
     run_programs(extent, progress, deadline)
     return write_results(progress, extent)
 

@@ -80,6 +80,10 @@ def file_id(number: int | str) -> str:
     return identity.FILE.of("repository", f"src/file_{number}.py")
 
 
+def files(*numbers: int | str) -> frozenset[str]:
+    return frozenset(file_id(number) for number in numbers)
+
+
 def thing(owner: int | str, name: str = "a", **values: Any) -> Row:
     """A row of THINGS, plain but for what is given."""
     empty: Row = dict.fromkeys(THINGS.column_names)

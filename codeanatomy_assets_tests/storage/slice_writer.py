@@ -22,7 +22,7 @@ from codeanatomy_assets.storage.state_folder import StateFolder
 from codeanatomy_assets_tests.storage.odd_rows import THINGS, Row, arrow, file_id, thing
 from codeanatomy_assets_tests.storage.scratch_tables import LIMITS, SPARK
 
-OWNERS = 8
+OWNERS = 4
 ROWS_PER_OWNER = 1_500
 BUCKETS = 2
 WAIT_FOR_ORPHANS_SECONDS = 60.0

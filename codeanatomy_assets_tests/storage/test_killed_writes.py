@@ -14,16 +14,21 @@ import pytest
 from pyspark.sql import SparkSession
 
 from codeanatomy_assets.storage import delta_reads
-from codeanatomy_assets.storage.delta_store import DeltaStore
+from codeanatomy_assets.storage.attempts import begin_attempt, recover
+from codeanatomy_assets.storage.delta_store import DeltaStore, Scope
 from codeanatomy_assets.storage.ledger import Ledger
 from codeanatomy_assets.storage.lock import StateLock
+from codeanatomy_assets.storage.state_folder import StateFolder
 from codeanatomy_assets.storage.table_state import TableRef, TableState, table_path
-from codeanatomy_assets_tests.storage.odd_rows import THINGS, as_bag, as_rows
-from codeanatomy_assets_tests.storage.scratch_tables import LIGHT, SPARK
-from codeanatomy_assets_tests.storage.slice_writer import BUCKETS, OWNERS, ROWS_PER_OWNER, generation
+from codeanatomy_assets_tests.storage.odd_rows import THINGS, arrow, as_bag, as_rows, file_id
+from codeanatomy_assets_tests.storage.scratch_tables import LIGHT, LIMITS, SPARK
+from codeanatomy_assets_tests.storage.slice_writer import BUCKETS, FIRST_COMMIT, OWNERS, ROWS_PER_OWNER, generation
 
-KILLS = 4
-WRITE_SECONDS = {LIGHT: 0.4, SPARK: 4.0}
+# Whether Python alone is killed, its JVM orphaned, and how many writes pass before: the first run's first
+# write becomes the ledger's, and one that passes in a later run leaves the table ahead of it.
+KILLS = ((False, 1), (True, 1), (False, 0))
+LAST_GENERATION = 99
+WRITE_SECONDS = {LIGHT: 0.2, SPARK: 3.0}
 
 
 class Writer:
@@ -45,16 +50,16 @@ class Writer:
                 return line
         raise AssertionError(f"the writer ended before it was {wanted}: see writer.log beside the tables")
 
-    def kill_in_mid_write(self, passing: int, after_seconds: float, whole_group: bool) -> None:
+    def kill_in_mid_write(self, passing: int, after_seconds: float, python_alone: bool) -> None:
         """Let some writes pass, and kill the next at some moment."""
         for _ in range(passing):
             self._told("wrote")
         self._told("writing")
         time.sleep(after_seconds)
-        if whole_group:
-            os.killpg(self.process.pid, signal.SIGKILL)
-        else:
+        if python_alone:
             self.process.kill()
+        else:
+            os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
         assert self.process.stdout is not None
         self.process.stdout.close()
@@ -77,6 +82,19 @@ def whole_generation(spark: SparkSession, state: TableState) -> int:
     return int(number)
 
 
+def repeat_the_write(folder: Path, spark: SparkSession, way: str) -> TableState:
+    """Recover, and do what the killed runs did not come to."""
+    store = DeltaStore(str(folder / "tables"), lambda: spark, limits=LIMITS[way])
+    attempt = begin_attempt(StateFolder(folder), FIRST_COMMIT, "test")
+    state = recover(store, Ledger(store), (THINGS,), attempt).working
+    rows = arrow(THINGS, generation(LAST_GENERATION))
+    scope = Scope.of(file_id(owner) for owner in range(OWNERS))
+    given = spark.createDataFrame(rows) if way == SPARK else rows
+    written = store.replace_files(state, THINGS, given, scope, attempt)
+    assert (written.way, len(written.owners)) == (way, OWNERS)
+    return state.advanced(written.ref)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("way", [LIGHT, SPARK])
 def test_a_killed_write_leaves_a_whole_table_and_the_next_run_goes_on(
@@ -87,18 +105,18 @@ def test_a_killed_write_leaves_a_whole_table_and_the_next_run_goes_on(
     moments = random.Random(seed)
     ledger = Ledger(DeltaStore(str(tmp_path / "tables"), lambda: spark))
     left_ahead: list[str] = []
-    for kill in range(KILLS):
+    for python_alone, passing in KILLS:
         writer = Writer(tmp_path, way)
         assert writer.restored == left_ahead
-        # The first run's first write becomes the ledger's: it is let pass.
-        passing = moments.randrange(2) if kill else 1
-        writer.kill_in_mid_write(passing, moments.uniform(0, WRITE_SECONDS[way]), whole_group=kill % 2 == 0)
+        writer.kill_in_mid_write(passing, moments.uniform(0, WRITE_SECONDS[way]), python_alone)
         # An orphaned JVM may still commit until it has ended: the lock tells when.
         with StateLock(tmp_path).holding("a look", wait_seconds=60):
             found = on_disk(tmp_path)
             number = whole_generation(spark, found)
             last = ledger.last()
-            assert last is not None and whole_generation(spark, last.state) == 1
+            assert last is not None
+            assert {row["number"] for row in as_rows(delta_reads.read_light(last.state, THINGS))} == {1}
             left_ahead = [THINGS.name] if found.ref(THINGS).version > last.state.ref(THINGS).version else []
-            print(f"kill {kill}: generation {number}, version {found.ref(THINGS).version}, ahead: {left_ahead}")
+            print(f"killed: generation {number}, version {found.ref(THINGS).version}, ahead: {left_ahead}")
+    assert whole_generation(spark, repeat_the_write(tmp_path, spark, way)) == LAST_GENERATION
     assert [row.mode for row in ledger.rows()[1:]] == ["recovery"] * (len(ledger.rows()) - 1)

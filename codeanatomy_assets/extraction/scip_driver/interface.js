@@ -4,7 +4,7 @@
 
 const crypto = require('crypto');
 const { ClassFlags, DECLARATION_NAMES, DeclarationType, NodeType, TokenType, TypeCategory, TypeFlags } = require('./kinds');
-const { TypeText } = require('./type_text');
+const { TypeText, scopePath } = require('./type_text');
 
 const LAYOUT_TOKENS = new Set([TokenType.NewLine, TokenType.Indent, TokenType.Dedent]);
 const PROTOCOL = 'typing.Protocol';
@@ -30,7 +30,7 @@ class InterfaceReader {
     this.readModule();
     const stated = this.classNodes.map((node) => [node, this.evaluator.getTypeOfClass(node)]).filter(([, type]) => type);
     stated.forEach(([, type]) => this.statedClasses.add(type.classType.details));
-    stated.forEach(([node, type]) => this.readClass(classPath(node), type.classType));
+    stated.forEach(([node, type]) => this.readClass(scopePath(node), type.classType));
     for (const [name, symbol] of this.sourceFile.getModuleSymbolTable() || []) {
       this.readSymbol(name, symbol);
     }
@@ -118,7 +118,7 @@ class InterfaceReader {
 
   aliasText(declaration) {
     const resolved = this.evaluator.resolveAliasDeclaration(declaration, true, true);
-    const written = [declaration.symbolName || '', Boolean(declaration.isUnresolved), Boolean(declaration.usesLocalName)];
+    const written = [declaration.symbolName || '', Boolean(declaration.isUnresolved)];
     if (!resolved) {
       return [...written, 'unresolved'];
     }
@@ -203,18 +203,6 @@ function docstringStart(node) {
   const first = node.suite && node.suite.statements[0];
   const statement = first && first.statements && first.statements[0];
   return statement && statement.strings ? statement.start : -1;
-}
-
-function classPath(node) {
-  const names = [node.name.value];
-  for (let outer = node.parent; outer; outer = outer.parent) {
-    if (outer.nodeType === NodeType.Class) {
-      names.unshift(outer.name.value);
-    } else if (outer.nodeType === NodeType.Function) {
-      names.unshift(outer.name.value, '<locals>');
-    }
-  }
-  return names.join('.');
 }
 
 function digest(text) {

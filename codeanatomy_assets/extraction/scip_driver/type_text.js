@@ -3,7 +3,7 @@
 // Classes are named, not opened, because their members are interface entries of their own; `reaches` are the
 // classes and files of the repository that were named.
 
-const { ClassFlags, FunctionFlags, TypeCategory, TypeFlags } = require('./kinds');
+const { ClassFlags, FunctionFlags, NodeType, TypeCategory, TypeFlags } = require('./kinds');
 
 const DEEPEST = 16;
 const MOST_PARTS = 3000;
@@ -99,7 +99,8 @@ class TypeText {
     const where = details.declaration ? this.locate(details.declaration.path) : '';
     const flags = details.flags & ~FunctionFlags.PartiallyEvaluated;
     const paramSpec = details.paramSpec ? `**${this.of(details.paramSpec, depth + 1)}` : '';
-    const name = `${details.fullName}@${where}#${flags}`;
+    const inside = details.declaration ? scopePath(details.declaration.node) : '';
+    const name = `${details.fullName}@${where}:${inside}#${flags}`;
     const makes = details.decoratorDataClassBehaviors ? ` makes ${behaviours(details.decoratorDataClassBehaviors)}` : '';
     return `def ${name}(${parameters.join(',')}${paramSpec})->${this.returned(type, depth)}${makes}`;
   }
@@ -219,6 +220,19 @@ class TypeText {
   }
 }
 
+// Where a class or function stands in its file: `f.<locals>.C`.
+function scopePath(node) {
+  const names = node.name ? [node.name.value] : [];
+  for (let outer = node.parent; outer; outer = outer.parent) {
+    if (outer.nodeType === NodeType.Class) {
+      names.unshift(outer.name.value);
+    } else if (outer.nodeType === NodeType.Function) {
+      names.unshift(outer.name.value, '<locals>');
+    }
+  }
+  return names.join('.');
+}
+
 function isInstance(type) {
   return Boolean(type.flags & TypeFlags.Instance);
 }
@@ -229,4 +243,4 @@ function behaviours(stated) {
   return JSON.stringify(stated || null, plain);
 }
 
-module.exports = { TypeText };
+module.exports = { TypeText, scopePath };

@@ -1,0 +1,147 @@
+"""The symbols stage over whole updates: what is indexed again, and that the result is a clean build's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from codeanatomy_assets.contracts import catalog
+from codeanatomy_assets.errors import CodeAnatomyError
+from codeanatomy_assets.extraction.scip_index import ScipIndexer
+from codeanatomy_assets_tests.states import BuiltState
+
+PACKAGE = {
+    "app/__init__.py": "",
+    "app/base.py": "class Base:\n    def run(self):\n        return 1\n",
+    "app/child.py": "from app.base import Base\n\n\nclass Child(Base):\n    pass\n",
+    "app/caller.py": "from app.child import Child\n\n\ndef call():\n    return Child().run()\n",
+    "app/helpers.py": "def first():\n    return 1\n\n\ndef second():\n    return 2\n",
+    "app/star.py": "from app.helpers import *\n",
+    "app/user.py": "from app.star import first\n\n\ndef use():\n    return first()\n",
+    "app/apart.py": "def alone():\n    return len('x')\n",
+}
+
+
+def everything(built: BuiltState) -> dict[str, list[str]]:
+    return {table.name: sorted(map(str, built.rows(table.name))) for table in catalog.state_tables()}
+
+
+def differences(built: BuiltState, folder: Path) -> dict[str, list[str]]:
+    """Rows that are not the same in the state and in a clean build of its repository."""
+    clean = BuiltState.create(folder, built.engine).at(built.repo.folder)
+    clean.build()
+    ours, theirs = everything(built), everything(clean)
+    return {name: sorted(set(ours[name]) ^ set(theirs[name])) for name in ours if ours[name] != theirs[name]}
+
+
+def fingerprints(built: BuiltState) -> dict[str, str]:
+    paths = {row["file_id"]: row["path"] for row in built.rows("repo_snapshot")}
+    return {paths[row["file_id"]]: row["fingerprint"] for row in built.rows("scip_fingerprints")}
+
+
+def changed_meaning(built: BuiltState, files: dict[str, str | None]) -> set[str]:
+    """The files whose fingerprint a commit with these files (None: deleted) changed."""
+    before = fingerprints(built)
+    for path, content in files.items():
+        if content is None:
+            built.repo.remove(path)
+        else:
+            built.repo.write(path, content)
+    built.repo.commit()
+    built.build()
+    after = fingerprints(built)
+    return {path for path in before.keys() | after.keys() if before.get(path) != after.get(path)}
+
+
+@pytest.fixture
+def app(built: BuiltState) -> BuiltState:
+    built.commit(PACKAGE)
+    return built
+
+
+def test_a_comment_changes_its_own_file_alone(app: BuiltState, tmp_path: Path) -> None:
+    edit: dict[str, str | None] = {"app/base.py": "# why\n" + PACKAGE["app/base.py"]}
+    assert changed_meaning(app, edit) == {"app/base.py"}
+    assert differences(app, tmp_path / "clean") == {}
+
+
+def test_an_added_override_changes_the_unchanged_callers_meaning(app: BuiltState, tmp_path: Path) -> None:
+    child = PACKAGE["app/child.py"].replace("    pass", "    def run(self):\n        return 2")
+    assert changed_meaning(app, {"app/child.py": child}) == {"app/child.py", "app/caller.py"}
+    symbols = {row["symbol"] for row in app.rows("scip_occurrences") if row["file_id"] == app.file_id("app/caller.py")}
+    assert any(symbol.endswith("`app.child`/Child#run().") for symbol in symbols)
+    assert differences(app, tmp_path / "clean") == {}
+
+
+def test_a_renamed_export_changes_exactly_the_files_that_name_it(app: BuiltState, tmp_path: Path) -> None:
+    helpers = PACKAGE["app/helpers.py"].replace("first", "begin")
+    assert changed_meaning(app, {"app/helpers.py": helpers}) == {"app/helpers.py", "app/user.py"}
+    assert differences(app, tmp_path / "clean") == {}
+
+
+def test_a_name_moved_behind_a_star_changes_the_stars_users(app: BuiltState, tmp_path: Path) -> None:
+    edit: dict[str, str | None] = {
+        "app/helpers.py": "from app.more import *\n",
+        "app/more.py": PACKAGE["app/helpers.py"],
+    }
+    assert "app/user.py" in changed_meaning(app, edit)
+    assert differences(app, tmp_path / "clean") == {}
+
+
+def test_a_new_module_makes_an_old_import_resolve_and_a_deleted_one_unresolves_it(
+    app: BuiltState, tmp_path: Path
+) -> None:
+    changed_meaning(app, {"app/late.py": "from app.coming import thing\n\nvalue = thing\n"})
+    assert "app/late.py" in changed_meaning(app, {"app/coming.py": "thing = 1\n"})
+    resolved = [row for row in app.rows("py_imports_resolved") if row["file_id"] == app.file_id("app/late.py")]
+    assert app.file_id("app/coming.py") in {row["target_file_id"] for row in resolved}
+    assert differences(app, tmp_path / "there") == {}
+    assert "app/late.py" in changed_meaning(app, {"app/coming.py": None})
+    assert differences(app, tmp_path / "gone") == {}
+
+
+def test_a_source_root_that_appears_is_a_full_refresh_of_the_stage(app: BuiltState, tmp_path: Path) -> None:
+    app.repo.write("src/lib/__init__.py", "x = 1\n")
+    app.repo.write("top.py", "from lib import x\n\nprint(x)\n")
+    app.repo.commit()
+    assert app.build()["refreshed_stages"] == ["symbols"]
+    modules = {row["path"]: row["module"] for row in app.rows("py_module_index") if not row["is_alternate"]}
+    assert modules["src/lib/__init__.py"] == "lib"
+    assert differences(app, tmp_path / "clean") == {}
+
+
+def test_a_module_becomes_a_package_and_the_repository_goes_back(app: BuiltState, tmp_path: Path) -> None:
+    first = app.last().commit
+    edit: dict[str, str | None] = {"app/base.py": None, "app/base/__init__.py": PACKAGE["app/base.py"]}
+    changed_meaning(app, edit)
+    assert differences(app, tmp_path / "package") == {}
+    app.build(first)
+    app.repo.run("checkout", "--quiet", first)
+    assert differences(app, tmp_path / "back") == {}
+
+
+def test_a_file_that_can_not_be_indexed_is_a_row_with_the_reason(built: BuiltState) -> None:
+    built.repo.write(b"app/\xff.py", "x = 1\n")
+    built.commit({"app/a.py": "y = 1\n"})
+    failures = {row["failure"] for row in built.rows("scip_fingerprints")}
+    assert failures == {None, "path_not_utf8"}
+
+
+def test_an_indexer_that_dies_fails_the_run_and_leaves_the_state_as_it_was(
+    app: BuiltState, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = everything(app), app.last().sequence
+    app.repo.commit_files({"app/base.py": "class Base: ...\n"})
+
+    def dies(self: ScipIndexer, *_: Any) -> Any:
+        self._process._process.kill()
+        self._process.receive()
+
+    with monkeypatch.context() as dying:
+        dying.setattr(ScipIndexer, "index", dies)
+        with pytest.raises(CodeAnatomyError, match="scip-python"):
+            app.build()
+    assert (everything(app), app.last().sequence) == before
+    assert app.build()["mode"] == "incremental"

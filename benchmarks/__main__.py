@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
-from benchmarks import syntax_scaling
+from benchmarks import scip_indexer, scip_order, syntax_scaling
 
 syntax_scaling.main()
+scip_indexer.main()
+scip_order.main()

@@ -8,6 +8,7 @@ from typing import Any
 
 from codeanatomy_assets.contracts import catalog
 from codeanatomy_assets.contracts.repository import FILE_CHANGES, REPO_SNAPSHOT
+from codeanatomy_assets.orchestration.fingerprints import BUILT_STAGES
 from codeanatomy_assets.orchestration.plan import open_ledger
 from codeanatomy_assets.orchestration.writing_run import WritingRun
 from codeanatomy_assets.settings import Settings
@@ -33,7 +34,7 @@ def summarise(run: WritingRun) -> dict[str, Any]:
         "changed": dict(Counter(row["change_kind"] for row in changes)),
         "impacted": len(python) if run.refreshed else len(touched),
         "reasons": dict(reasons),
-        "refreshed_stages": sorted(run.refreshed),
+        "refreshed_stages": [stage.value for stage in BUILT_STAGES if stage in run.refreshed],
         "rows_written": {name: written.rows for name, written in run.written.items() if written.owners},
         "seconds": dict(run.seconds),
     }

@@ -23,7 +23,7 @@ import pytest
 
 from codeanatomy_assets.contracts.syntax import CALLSITES, DEFS, IMPORTS, NAME_REFS
 from codeanatomy_assets.extraction.scip_documents import file_rows
-from codeanatomy_assets.extraction.scip_index import ScipIndexer, Surroundings
+from codeanatomy_assets.extraction.scip_index import FailedFile, IndexedFile, ScipIndexer, Surroundings
 from codeanatomy_assets_tests import corpora
 from codeanatomy_assets_tests.extraction.syntax_rows import Row, all_rows
 from codeanatomy_assets_tests.scip_trees import write_tree
@@ -97,7 +97,7 @@ class Name(NamedTuple):
     span: tuple[int, int]
 
 
-@pytest.fixture(scope="module", params=list(CASES))
+@pytest.fixture(scope="module", params=["click", "flask", pytest.param("flask alone", marks=pytest.mark.slow)])
 def measured(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Case, Alignment]:
     case = CASES[request.param]
     folder = tmp_path_factory.mktemp("aligned")
@@ -142,15 +142,11 @@ def aligned_package(case: Case, folder: Path) -> Alignment:
     files = sorted(str(path.relative_to(root)) for path in (root / "src" / case.name).rglob("*.py"))
     site_packages = installed(case.dependencies, folder) if case.dependencies else None
     with ScipIndexer(root, Surroundings(search_roots=("src",), site_packages=site_packages)) as indexer:
-        answers = list(indexer.index(files))
-    sources = {answer.path: (root / answer.path).read_bytes() for answer in answers}
-    return measure(
-        (
-            names_of(sources[answer.path]),
-            occurrences_of(file_rows(answer, answer.path, sources[answer.path]).occurrences),
-        )
-        for answer in answers
-    )
+        return measure(meeting(answer, (root / answer.path).read_bytes()) for answer in indexer.index(files))
+
+
+def meeting(answer: IndexedFile | FailedFile, source: bytes) -> tuple[Iterator[Name], dict[tuple[int, int], int]]:
+    return names_of(source), occurrences_of(file_rows(answer, answer.path, source).occurrences)
 
 
 def installed(dependencies: Iterable[tuple[str, str]], folder: Path) -> Path:

@@ -125,7 +125,7 @@ def test_a_chosen_run_refuses_when_the_code_moved_and_names_the_job(
         materialize(two_files, instance, ["cst_defs"], two_files.file_id("pkg/a.py"))
 
 
-def test_a_moved_grammar_refreshes_the_syntax_stage_alone(
+def test_a_moved_grammar_refreshes_the_syntax_stage_and_what_it_feeds(
     two_files: BuiltState, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = two_files.versions()
@@ -134,7 +134,7 @@ def test_a_moved_grammar_refreshes_the_syntax_stage_alone(
     assert (report["mode"], report["reasons"], report["refreshed_stages"]) == (
         "incremental",
         {"full_refresh": 2},
-        ["syntax"],
+        ["syntax", "symbols"],
     )
     assert two_files.versions() == before
     assert two_files.build()["mode"] == "noop"

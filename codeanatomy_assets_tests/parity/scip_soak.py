@@ -67,7 +67,7 @@ def _code_digest() -> str:
     driver = sorted(scip_index.DRIVER.glob("*.js"))
     sources = [Path(str(module.__file__)) for module in (scip_waves, scip_index, scip_programs, scip_histories)]
     digest = hashlib.sha256()
-    for path in (*driver, *sources, Path(__file__)):
+    for path in (*driver, *sources):
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
 
@@ -81,23 +81,22 @@ def releases() -> dict[str, list[str]]:
     return {name: sorted(found, key=lambda v: [int(part) for part in v.split(".")]) for name, found in versions.items()}
 
 
-def run_releases(kind: str, extent: Extent, progress: Progress, deadline: float) -> None:
-    """All packages' releases, one after the other on one warm indexer each."""
-    for name, versions in releases().items():
-        with Chain(name) as chain:
-            for place, (old, new) in enumerate(pairwise(versions)):
-                key = f"{kind} {name} {old} {new}"
-                if key in progress.records or time.monotonic() > deadline:
-                    continue
-                after = released_tree(name, new)
-                replay = chain.at(old)
-                if kind == "release":
-                    check = Check(is_cold=place % COLD_EVERY == 0)
-                    progress.add({**run_step(replay, kind, key, after, check), "package": name})
-                else:
-                    commits = one_file_commits(replay.tree, after, extent.commits, random.Random(f"{SEED} {key}"))
-                    run_steps(replay, kind, name, key, commits, Check(outside=OUTSIDE_THE_BOUND), progress)
-                chain.version = new
+def run_package(kind: str, name: str, extent: Extent, progress: Progress, deadline: float) -> None:
+    """A package's releases, one after the other on one warm indexer."""
+    with Chain(name) as chain:
+        for place, (old, new) in enumerate(pairwise(releases()[name])):
+            key = f"{kind} {name} {old} {new}"
+            if key in progress.records or time.monotonic() > deadline:
+                continue
+            after = released_tree(name, new)
+            replay = chain.at(old)
+            if kind == "release":
+                check = Check(is_cold=place % COLD_EVERY == 0)
+                progress.add({**run_step(replay, kind, key, after, check), "package": name})
+            else:
+                commits = one_file_commits(replay.tree, after, extent.commits, random.Random(f"{SEED} {key}"))
+                run_steps(replay, kind, name, key, commits, Check(outside=OUTSIDE_THE_BOUND), progress)
+            chain.version = new
 
 
 class Chain:
@@ -252,13 +251,15 @@ def main() -> int:
     parser.add_argument("--histories", type=int, default=20, help="random histories (20)")
     parser.add_argument("--steps", type=int, default=50, help="edits of a random history (50)")
     parser.add_argument("--minutes", type=float, default=float("inf"), help="start nothing after so many minutes")
+    parser.add_argument("packages", nargs="*", help="these only (all that corpora.txt has)")
     given = parser.parse_args()
     extent = Extent(given.commits, given.histories, given.steps)
     progress = Progress(tools_folder() / "soak")
     deadline = time.monotonic() + given.minutes * 60
-    run_releases("release", extent, progress, deadline)
-    if extent.commits:
-        run_releases("commits", extent, progress, deadline)
+    for name in given.packages or releases():
+        run_package("release", name, extent, progress, deadline)
+        if extent.commits:
+            run_package("commits", name, extent, progress, deadline)
     run_programs(extent, progress, deadline)
     return write_results(progress, extent)
 

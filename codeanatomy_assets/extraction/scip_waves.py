@@ -142,7 +142,7 @@ class _Changed:
     owner: str
     name: str
     file: str
-    is_cut: bool
+    is_protocols: bool
 
 
 @dataclass
@@ -284,7 +284,8 @@ def _changes(path: str, before: Entries, now: Entries) -> Iterator[_Changed]:
             continue
         asked = {of.owner(entry) for of, entry in zip(owners, versions, strict=True) if entry is not None}
         for owner in sorted(asked):
-            yield _Changed(owner, _name(entry_path), path, is_cut)
+            is_protocols = any(owner in of.protocols for of in owners)
+            yield _Changed(owner, _name(entry_path), path, is_protocols)
 
 
 class _Owners:
@@ -292,9 +293,9 @@ class _Owners:
 
     def __init__(self, path: str, entries: Entries) -> None:
         self.file = f"@{path}"
-        self._classes = {
-            entry.path.removesuffix(f".{_MRO}"): entry.reaches[0] for entry in entries if entry.kind == "mro"
-        }
+        headers = [entry for entry in entries if entry.kind == "mro"]
+        self._classes = {entry.path.removesuffix(f".{_MRO}"): entry.reaches[0] for entry in headers}
+        self.protocols = {entry.reaches[0] for entry in headers if PROTOCOL in entry.reaches}
 
     def owner(self, entry: InterfaceEntry) -> str:
         prefix = entry.path.rpartition(".")[0]
@@ -324,33 +325,39 @@ class _Consulted:
         self._imports = imports
         self._words = words
         self._asked_for: dict[str, dict[str, list[InterfaceEntry]]] = defaultdict(lambda: defaultdict(list))
+        self._unnamed_entries: dict[str, list[InterfaceEntry]] = defaultdict(list)
         protocol_members: set[str] = set()
         for path, entries in interfaces.items():
             owners = _Owners(path, entries)
-            protocols = {entry.reaches[0] for entry in entries if PROTOCOL in entry.reaches}
             for entry in entries:
                 owner, name = owners.owner(entry), _name(entry.path)
                 self._asked_for[owner][name].append(entry)
-                if owner in protocols:
+                if owner in owners.protocols:
                     protocol_members.add(name)
         self._protocol_members = frozenset(protocol_members - {_MRO})
+        for owner, names in self._asked_for.items():
+            for name, asked in names.items():
+                if self._unnamed(owner, name) is not None:
+                    self._unnamed_entries[owner] += asked
         self._holdings: dict[str, _Holdings] = {}
 
     def reason_of(self, path: str, changed: Mapping[str, Sequence[_Changed]]) -> Reason | None:
         """Why a file can see one of the changes, if it can."""
         held = self._holdings_of(path)
-        for owner in changed if held.holds_everything else held.owners & changed.keys():
+        for owner in sorted(changed if held.holds_everything else held.owners & changed.keys()):
             for each in changed[owner]:
                 if owner in held.stars:
                     return Reason("star", each.file, each.name)
                 if each.name in held.words:
                     return Reason("mentions", each.file, each.name)
-                rule = self._unnamed(owner, each.name, held)
+                rule = "protocol" if each.is_protocols else self._unnamed(owner, each.name)
+                if rule is None and _is_class(owner) and CLASS_PATTERNS in held.words:
+                    rule = "match"
                 if rule is not None:
                     return Reason(rule, each.file, each.name)
         return None
 
-    def _unnamed(self, owner: str, name: str, held: _Holdings) -> str | None:
+    def _unnamed(self, owner: str, name: str) -> str | None:
         if name in self._protocol_members:
             return "protocol"
         if not _is_class(owner):
@@ -359,9 +366,7 @@ class _Consulted:
             return "mro"
         if name.startswith("_") and name.endswith("_"):
             return "dunder"
-        if name in STANDARD_PROTOCOL_MEMBERS:
-            return "protocol"
-        return "match" if CLASS_PATTERNS in held.words else None
+        return "protocol" if name in STANDARD_PROTOCOL_MEMBERS else None
 
     def _holdings_of(self, path: str) -> _Holdings:
         if path not in self._holdings:
@@ -378,16 +383,18 @@ class _Consulted:
             pending = list(held.owners)
             while pending:
                 owner = pending.pop()
-                for entry in self._entries(owner, owner == itself or owner in stars, held):
+                for entry in self._entries(owner, owner == itself or owner in stars, held.words):
                     held.words.update(entry.mentions)
                     held.holds_everything |= entry.is_cut
-                    new = held.owners.symmetric_difference(held.owners.union(entry.reaches))
-                    held.owners |= new
+                    new = [each for each in entry.reaches if each not in held.owners]
+                    held.owners.update(new)
                     pending += new
         return held
 
-    def _entries(self, owner: str, is_whole: bool, held: _Holdings) -> Iterator[InterfaceEntry]:
+    def _entries(self, owner: str, is_whole: bool, words: set[str]) -> Iterator[InterfaceEntry]:
+        """What an owner may be asked for by these words; a file consults all of itself and of what a star brings."""
         known = self._asked_for.get(owner, {})
-        for name, entries in known.items():
-            if is_whole or name in held.words or self._unnamed(owner, name, held) is not None:
-                yield from entries
+        is_whole |= _is_class(owner) and CLASS_PATTERNS in words
+        for name in list(known) if is_whole else list(known.keys() & words):
+            yield from known[name]
+        yield from self._unnamed_entries.get(owner, ())

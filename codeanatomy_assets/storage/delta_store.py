@@ -201,6 +201,8 @@ class DeltaStore:
         write = _Write(state, table, scope, attempt, transaction, spent)
         if not isinstance(rows, pa.Table):
             rows = self._small_enough(rows, scope)
+        elif rows.num_rows > self.limits.rows or rows.nbytes > self.limits.bytes:
+            rows = self.spark().createDataFrame(rows)
         return self._replace_light(write, rows) if isinstance(rows, pa.Table) else self._replace_spark(write, rows)
 
     def restore(self, ref: TableRef, attempt: Attempt) -> TableRef:

@@ -127,6 +127,16 @@ CASES = [
         user="from here.lib import Thing\nfrom here.chooser import choose\nchoose(Thing()).foo\n",
     ),
     case(
+        "grown_protocol",
+        "user",
+        "def ready(self): ...",
+        "def ready(self): ...\n    def late(self): ...",
+        lib="from typing import Protocol\nclass Ready(Protocol):\n    def ready(self): ...\n",
+        chooser="from typing import overload\nfrom here.lib import Ready\n" + TWO + "@overload\n"
+        "def choose(x: Ready) -> One: ...\n@overload\ndef choose(x: object) -> Two: ...\ndef choose(x): ...\n",
+        user="from here.chooser import choose\nclass Thing:\n    def ready(self): ...\nchoose(Thing()).foo\n",
+    ),
+    case(
         "pattern",
         "user",
         "left: One",

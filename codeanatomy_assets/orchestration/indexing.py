@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -70,6 +71,11 @@ class _Indexing:
         gone = touched - self.files.keys()
         chosen = self.run.chosen is not None
         yield from self._staged(self._of_paths(touched) if chosen else self._waves(indexed, touched))
+        self.run.figures["indexed"] = {
+            "files": len(self.seen),
+            "bound": indexed.bound,
+            "reasons": dict(Counter(reason.rule for reason in indexed.reasons.values())),
+        }
         indexed.files = frozenset(self.seen) | gone
         indexed.new_documents = frozenset(self.new) | gone
 

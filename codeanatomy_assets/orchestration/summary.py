@@ -37,6 +37,7 @@ def summarise(run: WritingRun) -> dict[str, Any]:
         "refreshed_stages": [stage.value for stage in BUILT_STAGES if stage in run.refreshed],
         "rows_written": {name: written.rows for name, written in run.written.items() if written.owners},
         "seconds": dict(run.seconds),
+        **run.figures,
     }
 
 
@@ -52,6 +53,7 @@ def report(row: LedgerRow, mode: str | None = None) -> dict[str, Any]:
     if mode == "noop":
         told |= {"mode": "noop", "impacted": 0}
         told |= {name: {} for name in ("changed", "reasons", "rows_written", "seconds")} | {"refreshed_stages": []}
+        told.pop("indexed", None)
     versions = {table.name: row.state.refs[table.storage_name].version for table in catalog.state_tables()}
     return {"commit": row.commit, **told, "rows": dict(row.counts), "versions": versions}
 
@@ -63,6 +65,9 @@ def as_text(built: dict[str, Any], command: Callable[[str], str]) -> str:
         return f"{commit} is built already: nothing to do ({built['files']} Python files)"
     lines = [f"{commit} built ({built['mode']}): {built['files']} Python files, {built['impacted']} rebuilt"]
     lines += [f"  reason {reason}: {count}" for reason, count in sorted(built["reasons"].items())]
+    if "indexed" in built:
+        indexed = built["indexed"]
+        lines.append(f"  indexed again: {indexed['files']} of {indexed['bound']} files that could see the change")
     lines += [f"  not analysed, {reason}: {count}" for reason, count in sorted(built["skipped"].items())]
     lines += [f"  {name}: {count} rows" for name, count in built["rows"].items()]
     lines += [f"  {stage}: {seconds:.1f} s" for stage, seconds in built["seconds"].items()]

@@ -71,6 +71,7 @@ class WritingRun:
     chosen: frozenset[str] | None = None
     seconds: dict[str, float] = field(default_factory=dict)
     written: dict[str, Written] = field(default_factory=dict)
+    figures: dict[str, Any] = field(default_factory=dict)
 
     @property
     def commit(self) -> str:

@@ -64,6 +64,7 @@ def app(built: BuiltState) -> BuiltState:
 def test_a_comment_changes_its_own_file_alone(app: BuiltState, tmp_path: Path) -> None:
     edit: dict[str, str | None] = {"app/base.py": "# why\n" + PACKAGE["app/base.py"]}
     assert changed_meaning(app, edit) == {"app/base.py"}
+    assert app.last().summary["indexed"]["reasons"] == {"changed": 1}
     assert differences(app, tmp_path / "clean") == {}
 
 

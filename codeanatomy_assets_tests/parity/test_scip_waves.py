@@ -279,7 +279,7 @@ def test_a_module_that_comes_turns_or_goes_reaches_who_looked_it_up(chain: Repla
     thing = b"class thing:\n    def foo(self): ...\n"
     for tree in ({"coming.py": thing}, {"coming/__init__.py": thing}, {}):
         kept = {path: text for path, text in chain.tree.items() if not path.startswith("coming")}
-        result = chain.step({**kept, **tree}, Check(is_cold=True))
+        result = chain.step({**kept, **tree}, Check(is_cold=not tree))
         assert result.missed == [] and "late.py" in result.reasons
 
 
@@ -354,10 +354,11 @@ def test_a_wave_stops_where_nothing_changed() -> None:
     assert {path: str(reason) for path, reason in reasons.items()} == {"a.py": "changed", "b.py": "mentions x of a.py"}
 
 
-def test_a_file_without_document_is_always_asked_and_its_observers_follow() -> None:
-    change = Change(GRAPH, GRAPH, changed=frozenset({"d.py"}), failed=frozenset({"b.py"}))
-    assert wave_over(change).keys() == {"d.py", "b.py"}
-    assert wave_over(change, failing=["b.py"]).keys() == {"d.py", "b.py", "c.py"}
+def test_a_file_without_document_is_always_asked_and_its_observers_follow_a_change_it_observes() -> None:
+    elsewhere = Change(GRAPH, GRAPH, changed=frozenset({"d.py"}), failed=frozenset({"b.py"}))
+    assert wave_over(elsewhere, failing=["b.py"]).keys() == {"d.py", "b.py"}
+    observed = Change(GRAPH, GRAPH, changed=frozenset({"a.py"}), failed=frozenset({"b.py"}))
+    assert wave_over(observed, failing=["b.py"]).keys() == {"a.py", "b.py", "c.py"}
 
 
 @pytest.mark.parametrize(

@@ -246,6 +246,17 @@ def test_up_to_the_limits_rows_go_the_light_way_and_past_them_through_spark(spar
         assert isinstance(fetched, pa.Table) == expected
 
 
+def test_arrow_rows_past_the_limits_go_through_spark_too(tmp_path: Path, spark: SparkSession) -> None:
+    store = DeltaStore(str(tmp_path), lambda: spark, limits=WriteLimits(rows=2))
+    state = store.create_missing((THINGS,), 1)
+    rows = arrow(THINGS, [thing(n) for n in range(3)])
+    written = store.replace_files(state, THINGS, rows, Scope.everything(3), new_attempt())
+    assert (written.way, written.rows) == ("spark", 3)
+    small = arrow(THINGS, [thing(1, text="new")])
+    after = state.advanced(written.ref)
+    assert store.replace_files(after, THINGS, small, Scope.of((file_id(1),)), new_attempt()).way == "light"
+
+
 def test_rows_owned_by_a_commit_are_replaced_by_commit(scratch: ScratchTables) -> None:
     def event(commit: str, text: str) -> Row:
         return {"commit": commit, "file_id": file_id(1), "text": text}

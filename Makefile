@@ -1,6 +1,6 @@
 # The project's commands. Each that needs the environment sets it up first; a second call repeats no set-up.
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-slow lint format docs bench clean
+.PHONY: help setup run test test-slow lint format docs bench soak clean
 
 REPO ?= .
 # Another repository has a state of its own, named after it: a state belongs to one repository.
@@ -35,6 +35,9 @@ docs: setup ## regenerate docs/datasets.md from the contracts
 
 bench: setup ## every benchmark, each a ratio in one run; results in benchmarks/results
 	@.venv/bin/python -m benchmarks
+
+soak: setup ## the long proofs, resumable: released versions and random programs, waves against indexing everything
+	@.venv/bin/python -m codeanatomy_assets_tests.parity.scip_soak
 
 clean: ## remove .venv and the tools' caches; built graphs (.codeanatomy) stay
 	rm -rf .venv *.egg-info .pytest_cache .ruff_cache .mypy_cache spark-warehouse

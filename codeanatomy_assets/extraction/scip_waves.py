@@ -23,7 +23,8 @@ What acts without being named, on files that hold the owner
 What acts without being consulted
 - `resolution`: an import's way to its file changed;
 - `star_cycle`: stars that import each other are bound in an order that any of them changes;
-- `failed`: a file without document shows no entries: it is always indexed, and its importers follow it;
+- `failed`: a file without document shows no entries: it is always indexed, all its observers with it if it
+  observes the change itself, and who consults it holds everything;
 - `whole_repository`: a module under a standard-library name, `__builtins__.pyi`, `typings/`, `*-stubs/`.
 """
 
@@ -126,6 +127,9 @@ class Reason:
         return f"widened by {self.rule} from {self.via}" + (f" ({self.name})" if self.name else "")
 
 
+_FAILED = Reason("failed")
+
+
 @dataclass(frozen=True)
 class Reindexed:
     """One file of a wave: its answer, why it was asked, and in which wave, counted from one."""
@@ -170,8 +174,10 @@ class Waves:
         self._index = index
         self._observers = _observers(change)
         self._first = dict(_first_wave(change))
-        self._consulted = _Consulted(interfaces, change.before, words)
-        self.bound = self._everything_that_observes({*self._first, *change.deleted})
+        self._consulted = _Consulted(interfaces, change.before, words, change.failed)
+        acting = {path for path, reason in self._first.items() if reason != _FAILED}
+        self._reach_of_the_change = self._everything_that_observes({*acting, *change.deleted})
+        self.bound = self._reach_of_the_change | self._first.keys()
         self.indexed: dict[str, Reason] = {}
 
     def run(self) -> Iterator[Reindexed]:
@@ -198,7 +204,7 @@ class Waves:
     def _next_wave(self, changed: Mapping[str, Sequence[_Changed]], opaque: Sequence[str]) -> dict[str, Reason]:
         due: dict[str, Reason] = {}
         for path in opaque:
-            if path in self.bound:
+            if path in self._reach_of_the_change:
                 due |= {each: Reason("failed", path) for each in self._everything_that_observes({path})}
         if changed:
             for path in sorted(self.bound - self.indexed.keys()):
@@ -237,7 +243,7 @@ def _first_wave(change: Change) -> Iterator[tuple[str, Reason]]:
         if acts_everywhere(path, change.search_roots):
             yield from ((each, Reason("whole_repository", path)) for each in present)
             break
-    yield from ((path, Reason("failed")) for path in sorted(change.failed & present))
+    yield from ((path, _FAILED) for path in sorted(change.failed & present))
     yield from _star_cycles(change)
     for path, imports in change.after.items():
         before = change.before.get(path, Imports())
@@ -321,9 +327,11 @@ class _Consulted:
         interfaces: Mapping[str, Entries],
         imports: Mapping[str, Imports],
         words: Callable[[str], Collection[str]],
+        failed: frozenset[str],
     ) -> None:
         self._imports = imports
         self._words = words
+        self._failed = failed
         self._asked_for: dict[str, dict[str, list[InterfaceEntry]]] = defaultdict(lambda: defaultdict(list))
         self._unnamed_entries: dict[str, list[InterfaceEntry]] = defaultdict(list)
         protocol_members: set[str] = set()
@@ -383,6 +391,7 @@ class _Consulted:
             pending = list(held.owners)
             while pending:
                 owner = pending.pop()
+                held.holds_everything |= owner.rpartition("@")[2] in self._failed
                 for entry in self._entries(owner, owner == itself or owner in stars, held.words):
                     held.words.update(entry.mentions)
                     held.holds_everything |= entry.is_cut

@@ -26,7 +26,10 @@ def export(settings: Settings, out: Path, commit: str | None, datasets: Sequence
     if out.exists() and not out.is_dir():
         raise BadInput(f"{out} is a file: name a folder to export to")
     out.mkdir(parents=True, exist_ok=True)
-    for table in tables:
+    absent = [table.name for table in tables if table.storage_name not in row.state.refs]
+    if absent and datasets:
+        raise BadInput(f"{row.commit[:12]} was built before there was {absent[0]}: export another commit of it")
+    for table in (table for table in tables if table.name not in absent):
         path = out / f"{table.name}.parquet"
         count = _write(row, table, path, open_store(settings).options)
         yield f"{path}: {count} rows at {row.commit[:12]}"

@@ -24,9 +24,15 @@ PACKAGE = "codeanatomy_assets"
 ROOT = Path(__file__).parents[1]
 # What carries rows from outside to a table, stage by stage; what these import is followed.
 CODE: dict[Stage, tuple[str, ...]] = {
-    Stage.REPOSITORY: ("extraction.source_files", "extraction.encoding"),
+    Stage.REPOSITORY: ("extraction.source_files", "extraction.encoding", "transforms.repository"),
     Stage.SYNTAX: ("extraction.syntax_tree", "transforms.collected_rows"),
-    Stage.SYMBOLS: ("transforms.module_roots", "transforms.names", "extraction.scip_index", "extraction.scip_staged"),
+    Stage.SYMBOLS: (
+        "transforms.module_roots",
+        "transforms.names",
+        "extraction.scip_index",
+        "extraction.scip_staged",
+        "extraction.scip_waves",
+    ),
 }
 LIBRARIES: dict[Stage, tuple[str, ...]] = {
     Stage.SYNTAX: ("tree-sitter", "tree-sitter-python"),

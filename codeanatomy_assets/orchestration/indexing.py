@@ -46,6 +46,7 @@ def surroundings(settings: Settings, roots: Sequence[str]) -> Surroundings:
 
 def index_candidates(run: WritingRun) -> Indexed:
     """Index what this run has to: everything, the chosen files, or the waves that the change sets off."""
+    run.update_checkout()
     return _Indexing(run).start()
 
 
@@ -172,6 +173,8 @@ class _StoredInterfaces(Mapping[str, Sequence[InterfaceEntry]]):
         self._ids = {row["path"]: row["file_id"] for row in paths}
 
     def __getitem__(self, path: str) -> Sequence[InterfaceEntry]:
+        if "_all" in self.__dict__:
+            return self._all[path]
         rows = self._run.read_previous_light(PY_INTERFACE, (self._ids[path],)).to_pylist()
         return [entry_of_row(row) for row in rows]
 

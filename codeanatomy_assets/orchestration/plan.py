@@ -12,6 +12,7 @@ from codeanatomy_assets.extraction.git_history import NO_COMMIT, GitRepository, 
 from codeanatomy_assets.extraction.source_files import snapshot_folder
 from codeanatomy_assets.orchestration.fingerprints import BUILT_STAGES, stage_fingerprints
 from codeanatomy_assets.settings import Settings
+from codeanatomy_assets.storage import delta_reads
 from codeanatomy_assets.storage.delta_store import DeltaStore, WriteLimits
 from codeanatomy_assets.storage.ledger import Ledger, LedgerRow
 from codeanatomy_assets.storage.lock import StateLock
@@ -48,6 +49,7 @@ class Plan:
     fingerprints: dict[str, str]
     moved: tuple[Stage, ...]
     full: bool
+    has_lost_tables: bool = False
 
     @property
     def mode(self) -> str:
@@ -55,20 +57,36 @@ class Plan:
             return "full"
         if self.moved:
             return "full" if self.moved[0] is BUILT_STAGES[0] else "incremental"
-        return "noop" if self.last.commit == self.target.commit else "incremental"
+        is_built = self.last.commit == self.target.commit and not self.has_lost_tables
+        return "noop" if is_built else "incremental"
 
 
 def decide(settings: Settings, revision: str | None = None, full: bool = False) -> Plan:
     """What building this revision (HEAD by default) takes. Bad input is refused here, before any write."""
     target = find_target(settings, revision)
     last = open_ledger(settings).last()
-    StateFolder(settings.state).check_owner(
-        str(target.location), lambda told: target.repository is not None and _holds(target.repository, last)
-    )
+    check_owner(settings, target, last)
     if target.commit == UNNAMED_FOLDER and last is not None:
         target = _named_by_content(settings, target)
     fingerprints = stage_fingerprints(settings)
-    return Plan(target, last, fingerprints, moved_stages(fingerprints, last), full)
+    return Plan(target, last, fingerprints, moved_stages(fingerprints, last), full, _has_lost_tables(settings, last))
+
+
+def check_owner(settings: Settings, target: Target, last: LedgerRow | None) -> None:
+    """Refuse a state that holds another repository's graph."""
+    repository = target.repository
+    StateFolder(settings.state).check_owner(
+        str(target.location), lambda _: repository is not None and _holds(repository, last)
+    )
+
+
+def _has_lost_tables(settings: Settings, last: LedgerRow | None) -> bool:
+    """Whether a table that the ledger names is gone, or behind the version it names."""
+    versions = (
+        (delta_reads.latest_version(ref.path, settings.storage_options), ref.version)
+        for ref in (last.state.refs.values() if last else ())
+    )
+    return any(latest is None or latest < version for latest, version in versions)
 
 
 def find_target(settings: Settings, revision: str | None) -> Target:
@@ -86,8 +104,12 @@ def find_target(settings: Settings, revision: str | None) -> Target:
 def _named_by_content(settings: Settings, target: Target) -> Target:
     """A folder's commit is a digest of its files, known once they are in the private store."""
     folder = StateFolder(settings.state)
-    with StateLock(folder.root).holding("codeanatomy build --worktree", settings.lock_wait_seconds):
-        return replace(target, commit=target.snapshot(PrivateStore(folder.repository_store)).commit)
+    lock = StateLock(folder.root)
+    try:
+        with lock.holding("codeanatomy build --worktree", settings.lock_wait_seconds):
+            return replace(target, commit=target.snapshot(PrivateStore(folder.repository_store)).commit)
+    finally:
+        lock.close()
 
 
 def open_store(settings: Settings) -> DeltaStore:

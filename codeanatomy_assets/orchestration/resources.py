@@ -11,6 +11,9 @@ from dagster_pyspark import LazyPySparkResource
 from pydantic import PrivateAttr
 
 from codeanatomy_assets import toolchain
+from codeanatomy_assets.contracts.table import Stage
+from codeanatomy_assets.errors import BadInput
+from codeanatomy_assets.orchestration.fingerprints import BUILT_STAGES
 from codeanatomy_assets.orchestration.partitions import ALL, chosen_files
 from codeanatomy_assets.orchestration.plan import decide
 from codeanatomy_assets.orchestration.progress import Log, Progress
@@ -99,10 +102,10 @@ class RunSession:
         self._run: WritingRun | None = None
         self._nothing_to_do = False
 
-    def writing(self, context: dg.AssetExecutionContext) -> WritingRun | None:
-        """The run, begun if need be; None when there is nothing to do."""
+    def writing(self, context: dg.AssetExecutionContext, stage: Stage) -> WritingRun | None:
+        """The run, begun if need be by the first stage that asks; None when there is nothing to do."""
         if self._run is None and not self._nothing_to_do:
-            self._run = self._begin(context)
+            self._run = self._begin(context, stage)
             self._nothing_to_do = self._run is None
         return self._run
 
@@ -111,10 +114,15 @@ class RunSession:
         """The run under way, if this Dagster run began one."""
         return self._run
 
-    def _begin(self, context: dg.AssetExecutionContext) -> WritingRun | None:
+    def _begin(self, context: dg.AssetExecutionContext, stage: Stage) -> WritingRun | None:
         keys = list(context.partition_keys)
         if context.job_name != UPDATE_JOB:
-            return begin_rebuild(self.settings, self._spark.engine, self._lock, self.progress, chosen_files(keys))
+            chosen = chosen_files(keys)
+            return begin_rebuild(self.settings, self._spark.engine, self._lock, self.progress, chosen, ALL in keys)
+        if stage is not BUILT_STAGES[0]:
+            raise BadInput(
+                f"{UPDATE_JOB} can't start at the {stage} stage, what came before is undone: launch it whole"
+            )
         plan = decide(self.settings, self._config["commit"] or None, self._config["full"] or ALL in keys)
         run = None
         if plan.mode != "noop":

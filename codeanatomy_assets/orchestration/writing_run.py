@@ -18,7 +18,7 @@ from codeanatomy_assets.errors import BadInput
 from codeanatomy_assets.extraction.checkout import Checkout
 from codeanatomy_assets.extraction.git_history import PrivateStore, Snapshot
 from codeanatomy_assets.orchestration.fingerprints import BUILT_STAGES, stage_fingerprints
-from codeanatomy_assets.orchestration.plan import Plan, Target, moved_stages, write_limits
+from codeanatomy_assets.orchestration.plan import Plan, Target, check_owner, moved_stages, open_ledger, write_limits
 from codeanatomy_assets.orchestration.progress import Progress
 from codeanatomy_assets.settings import Settings
 from codeanatomy_assets.storage import attempts, delta_reads, staging
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 ROOTS = "module_roots"
 NOT_UTF8 = "//"
+ROWS_PER_COMPACTION = 50
 # Rows take some ten times their source's bytes: past this they stay with Spark.
 FETCHED_SOURCE_BYTES = 8_000_000
 STATE_TABLES = tuple(table for table in catalog.TABLES if table.layout is not Layout.APPEND)
@@ -72,6 +73,7 @@ class WritingRun:
     seconds: dict[str, float] = field(default_factory=dict)
     written: dict[str, Written] = field(default_factory=dict)
     figures: dict[str, Any] = field(default_factory=dict)
+    done: set[Stage] = field(default_factory=set)
 
     @property
     def commit(self) -> str:
@@ -165,9 +167,11 @@ class WritingRun:
                 yield table, self.replace(table, flattened(fetched, table), scope)
             return
         collected.persist()
-        for table, scope in scoped.items():
-            yield table, self.replace(table, rows_of(collected, table), scope)
-        collected.unpersist()
+        try:
+            for table, scope in scoped.items():
+                yield table, self.replace(table, rows_of(collected, table), scope)
+        finally:
+            collected.unpersist()
 
     def scope(self, files: frozenset[str] | None) -> Scope:
         """The scope of a write over these files; None for all of them."""
@@ -218,6 +222,9 @@ class WritingRun:
 
     def finish(self, summary: dict[str, Any]) -> LedgerRow:
         """Write the ledger row: from here on the commit is built."""
+        missing = [stage for stage in BUILT_STAGES if stage not in self.done]
+        if self.moves_commit and missing:
+            raise BadInput(f"the {missing[0]} stage did not run in this update: launch update_job whole")
         counted = [table for table in catalog.state_tables() if table.stage in BUILT_STAGES]
         row = LedgerRow(
             commit=self.commit,
@@ -231,27 +238,36 @@ class WritingRun:
         )
         self.last = self.ledger.append(row, self.last, self.attempt)
         self.snapshot.store.keep_only({self.commit})
+        if self.last.sequence % ROWS_PER_COMPACTION == 0:
+            self.snapshot.store.compact()
         return self.last
 
     def close(self) -> None:
         """Clear the scratch space and let the next run in. Safe to call whatever happened before."""
         if self.lock.held:
-            attempts.clear_work(self.folder)
-            self.lock.release()
+            try:
+                attempts.clear_work(self.folder)
+            finally:
+                self.lock.release()
 
 
 def begin_update(
     plan: Plan, settings: Settings, engine: SparkEngine, lock: StateLock, progress: Progress
 ) -> WritingRun:
     """Start the run that moves the state to the plan's target: lock, recover, fetch."""
-    return _begin(settings, engine, lock, progress, plan.target, plan.full, None)
+    return _begin(settings, engine, lock, progress, plan.target, None, plan.full)
 
 
 def begin_rebuild(
-    settings: Settings, engine: SparkEngine, lock: StateLock, progress: Progress, files: frozenset[str] | None
+    settings: Settings,
+    engine: SparkEngine,
+    lock: StateLock,
+    progress: Progress,
+    files: frozenset[str] | None,
+    everything: bool,
 ) -> WritingRun:
-    """Start a run over chosen files (None: all) at the ledger's commit, which it does not move."""
-    return _begin(settings, engine, lock, progress, None, False, files)
+    """Start a run at the ledger's commit, which it does not move: over chosen files, those of the commit, or all."""
+    return _begin(settings, engine, lock, progress, None, files, everything)
 
 
 def _begin(
@@ -260,13 +276,16 @@ def _begin(
     lock: StateLock,
     progress: Progress,
     target: Target | None,
-    full: bool,
     chosen: frozenset[str] | None,
+    full: bool,
 ) -> WritingRun:
     folder = StateFolder(settings.state)
     lock.acquire("codeanatomy build", settings.lock_wait_seconds, progress.say)
     try:
-        if target is not None:
+        if target is None:
+            open_ledger(settings).resolve(None)
+        else:
+            check_owner(settings, target, open_ledger(settings).last())
             folder.claim(str(target.location), target.kind, __version__)
         attempts.clear_work(folder)
         folder.work.mkdir(parents=True)
@@ -276,11 +295,15 @@ def _begin(
         snapshot = _snapshot(PrivateStore(folder.repository_store), target, ledger)
         fingerprints = stage_fingerprints(settings)
         attempt = attempts.begin_attempt(folder, snapshot.commit, "update" if target else "rebuild")
-        buckets = _buckets(ledger, snapshot, fingerprints, full)
+        buckets = None if target is None else _buckets(ledger, snapshot, fingerprints, full)
         recovered = attempts.recover(store, ledger, STATE_TABLES, attempt, buckets)
         if recovered.restored:
             progress.say(f"recovered {len(recovered.restored)} tables from a run that died")
+        if recovered.last is not None and ROOTS in recovered.last.fingerprints:
+            fingerprints[ROOTS] = recovered.last.fingerprints[ROOTS]
         moved = moved_stages(fingerprints, recovered.last)
+        if target is None and recovered.starts_empty:
+            raise BadInput(f"table {min(recovered.starts_empty)} is lost: run update_job, which makes it anew")
         if target is None and moved:
             raise BadInput(
                 f"the {moved[0]} stage's code or settings changed since the last build: run update_job first"

@@ -108,6 +108,8 @@ class Ledger:
         """Every table is where this run left it, and nobody else's commit counts since the ledger's version."""
         for name, ref in row.state.refs.items():
             latest = delta_reads.latest_version(ref.path, self._store.options)
+            if previous and previous.state.refs.get(name) == ref and (latest is None or latest < ref.version):
+                continue  # lost before this run, which did not write it: recovery begins it anew
             if latest != ref.version:
                 raise LedgerMoved(f"{name} is at version {latest}, this run left it at {ref.version}: run it again")
             known = previous.state.refs.get(name) if previous else None

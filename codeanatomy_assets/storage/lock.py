@@ -71,6 +71,13 @@ class StateLock:
             fcntl.flock(self.descriptor, fcntl.LOCK_UN)
             self.held = False
 
+    def close(self) -> None:
+        """Let the file go too, where no later run will use it."""
+        self.release()
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
     @contextmanager
     def holding(self, purpose: str, wait_seconds: float = 0.0) -> Iterator[None]:
         self.acquire(purpose, wait_seconds)

@@ -12,8 +12,8 @@ from codeanatomy_assets.errors import BadInput
 
 FORMAT = 1
 MARKER = "codeanatomy-state.json"
-# Dagster's storage and the lock may come before the first run claims the folder.
-OURS_BEFORE_CLAIM = ("lock", "dagster", "spark.log")
+# Dagster's storage, the lock, and what a run killed while claiming the folder left, may come before the claim.
+OURS_BEFORE_CLAIM = ("lock", "dagster", "spark.log", "work", ".gitignore")
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class StateFolder:
         if told is None:
             if self.root.exists() and not self.root.is_dir():
                 raise BadInput(f"{self.root} is not a folder: name another --state")
-            if self.root.is_dir() and any(entry.name not in OURS_BEFORE_CLAIM for entry in self.root.iterdir()):
+            if self.root.is_dir() and any(not _is_before_claim(entry.name) for entry in self.root.iterdir()):
                 raise BadInput(f"{self.root} is not empty and no CodeAnatomy state: name another --state")
             return
         if told["repository"] != repository and not same_history(told["repository"]):
@@ -84,10 +84,14 @@ class StateFolder:
     def claim(self, repository: str, kind: str, version: str) -> None:
         """Make the folder this repository's state (again: a repository may have moved); kind is git or folder."""
         self.root.mkdir(parents=True, exist_ok=True)
-        (self.root / ".gitignore").write_text("*\n")
         told = {"format": str(FORMAT), "repository": repository, "kind": kind, "written_by": version}
         if self.owner() != told:
             write_atomically(self.marker, json.dumps(told, indent=1))
+        (self.root / ".gitignore").write_text("*\n")
+
+
+def _is_before_claim(name: str) -> bool:
+    return name in OURS_BEFORE_CLAIM or name.startswith(f".{MARKER}.")
 
 
 def write_atomically(path: Path, text: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -10,7 +11,7 @@ import dagster as dg
 import pytest
 
 from codeanatomy_assets.contracts import catalog
-from codeanatomy_assets.errors import BadInput
+from codeanatomy_assets.errors import BadInput, CodeAnatomyError
 from codeanatomy_assets.orchestration import fingerprints
 from codeanatomy_assets.orchestration.build import dagster_instance, user_errors
 from codeanatomy_assets.orchestration.partitions import ALL, IMPACTED
@@ -138,3 +139,75 @@ def test_a_moved_grammar_refreshes_the_syntax_stage_and_what_it_feeds(
     )
     assert two_files.versions() == before
     assert two_files.build()["mode"] == "noop"
+
+
+def run_update(built: BuiltState, instance: dg.DagsterInstance, assets: list[str]) -> Any:
+    """update_job on some of its assets, as re-executing from a failed step does."""
+    lock = StateLock(built.settings.state)
+    definitions = build_definitions(built.settings, built.progress, lambda: built.engine, lock)
+    with user_errors():
+        return definitions.resolve_job_def("update_job").execute_in_process(
+            instance=instance,
+            partition_key=IMPACTED,
+            asset_selection=[dg.AssetKey(name) for name in assets],
+            run_config={"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}},
+        )
+
+
+@pytest.mark.parametrize(
+    "stages", [("symbols", "ledger"), ("repository", "ledger"), ("repository", "syntax", "ledger")]
+)
+def test_a_part_of_an_update_never_becomes_a_built_commit(
+    two_files: BuiltState, instance: dg.DagsterInstance, stages: tuple[str, ...]
+) -> None:
+    first = two_files.last()
+    two_files.repo.commit_files({"pkg/a.py": "def changed(): ...\n"})
+    chosen = [table.name for table in catalog.TABLES if table.stage.value in stages]
+    with pytest.raises(BadInput, match="launch"):
+        run_update(two_files, instance, chosen)
+    assert two_files.last() == first
+    assert two_files.build()["mode"] == "incremental"
+    assert {row["name"] for row in two_files.rows("cst_defs")} == {"changed", "b"}
+
+
+def test_a_part_of_a_stage_is_no_update(two_files: BuiltState, instance: dg.DagsterInstance) -> None:
+    two_files.repo.commit_files({"pkg/a.py": "def changed(): ...\n"})
+    with pytest.raises(BadInput, match="all assets of the repository stage"):
+        run_update(two_files, instance, ["repo_snapshot"])
+
+
+def test_chosen_files_are_indexed_at_the_ledgers_commit_after_an_update_that_failed(
+    two_files: BuiltState, instance: dg.DagsterInstance
+) -> None:
+    before = two_files.rows("scip_occurrences")
+    two_files.repo.commit_files({"pkg/a.py": "\n\ndef elsewhere(): ...\n"})
+
+    def broken(*_: object) -> None:
+        raise CodeAnatomyError("no row today")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Ledger, "append", broken)
+        with pytest.raises(CodeAnatomyError, match="no row today"):
+            two_files.build()
+    assert materialize(two_files, instance, ["scip_occurrences"], two_files.file_id("pkg/a.py")).success
+    assert sorted(map(str, two_files.rows("scip_occurrences"))) == sorted(map(str, before))
+
+
+def test_a_lost_table_is_made_anew_by_an_update_and_stops_a_chosen_run(
+    two_files: BuiltState, instance: dg.DagsterInstance
+) -> None:
+    before = two_files.rows("cst_defs")
+    shutil.rmtree(two_files.last().state.refs["cst_defs"].path)
+    with pytest.raises(BadInput, match="cst_defs is lost: run update_job"):
+        materialize(two_files, instance, ["repo_snapshot"], two_files.file_id("pkg/a.py"))
+    assert two_files.build()["refreshed_stages"] == ["syntax", "symbols"]
+    assert sorted(map(str, two_files.rows("cst_defs"))) == sorted(map(str, before))
+    assert two_files.build()["mode"] == "noop"
+
+
+def test_materializing_all_looks_at_every_file(two_files: BuiltState, instance: dg.DagsterInstance) -> None:
+    two_files.commit({"notes.txt": "no Python\n"})
+    before = two_files.versions()
+    assert materialize(two_files, instance, ["cst_defs"], ALL).success
+    assert two_files.versions() == before
+    assert any("syntax" in line for line in two_files.progress.lines[-1:])

@@ -78,6 +78,7 @@ def test_a_changed_text_file_touches_no_stage_past_the_repository(built: BuiltSt
     changes = [row for row in built.rows("inc_file_changes") if row["commit"] == built.last().commit]
     assert [(row["path"], row["stages_touched"]) for row in changes] == [("README.md", ["repository"])]
     assert owners_changed(built, "cst_defs", first) == set()
+    assert built.commit({"pkg/core.py": "def only(): ...\n"})["refreshed_stages"] == []
 
 
 def test_going_back_to_an_older_commit_is_an_ordinary_update(built: BuiltState) -> None:

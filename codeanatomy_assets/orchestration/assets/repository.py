@@ -24,7 +24,6 @@ def repository_stage(run: WritingRun, tables: Sequence[Table]) -> Iterator[Produ
     entries, scope = _to_describe(run, changes)
     rows = describe_all(run.snapshot, entries, run.settings.repo_id, run.settings.max_file_bytes)
     yield Produced(REPO_SNAPSHOT, run.replace(REPO_SNAPSHOT, _arrow(run, rows, len(entries)), scope))
-    run.update_checkout()
     if run.stays_on_commit:
         yield Produced(FILE_CHANGES)
         return

@@ -7,6 +7,8 @@ import dagster as dg
 
 from codeanatomy_assets.contracts import catalog
 from codeanatomy_assets.contracts.table import Stage, Table
+from codeanatomy_assets.errors import BadInput
+from codeanatomy_assets.orchestration.fingerprints import BUILT_STAGES
 from codeanatomy_assets.orchestration.partitions import CONTROL_KEYS, FILES
 from codeanatomy_assets.orchestration.progress import timed
 from codeanatomy_assets.orchestration.resources import RunSession, table_resource
@@ -35,11 +37,13 @@ class Produced:
 
 
 Body = Callable[[WritingRun, Sequence[Table]], Iterator[Produced]]
+BODIES: dict[Stage, Body] = {}
 
 
 def stage_assets(stage: Stage, deps: Mapping[str, Sequence[str]], body: Body) -> dg.AssetsDefinition:
     """The stage's datasets as assets; `body` computes those selected, in pipeline order."""
     tables = catalog.of_stage(stage)
+    BODIES[stage] = body
 
     @dg.multi_asset(
         name=f"{stage}_stage",
@@ -52,23 +56,35 @@ def stage_assets(stage: Stage, deps: Mapping[str, Sequence[str]], body: Body) ->
     )
     def stage_step(context: dg.AssetExecutionContext) -> Iterator[dg.MaterializeResult[None]]:
         session: RunSession = context.resources.session
-        run = session.writing(context)
+        run = session.writing(context, stage)
         if run is None:
             return
         selected = [table for table in tables if dg.AssetKey(table.name) in context.selected_asset_keys]
+        if run.moves_commit and len(selected) < len(tables):
+            raise BadInput(f"an update is one piece: launch update_job with all assets of the {stage} stage")
         session.progress.say(f"{stage}: {', '.join(table.name for table in selected)}")
         with timed(run.seconds, stage.value):
             produced = list(body(run, selected))
+        run.done.add(stage)
         for done in produced:
             if done.table in selected:
                 _record_files(context, run, done)
                 yield dg.MaterializeResult(asset_key=done.table.name, metadata=_figures(run, done))
         if not run.moves_commit and any(done.written and done.written.owners for done in produced):
+            _rebuild_downstream(run, stage, produced)
             session.finish(
                 {**(run.last.summary if run.last else {}), "rebuilt": [done.table.name for done in produced]}
             )
 
     return stage_step
+
+
+def _rebuild_downstream(run: WritingRun, stage: Stage, produced: Sequence[Produced]) -> None:
+    """Compute what later stages have of the files whose slices differed: they were made from other rows."""
+    written = [done.written for done in produced if done.written is not None and done.table.bucketed]
+    run.chosen = frozenset[str]().union(*(each.owners for each in written))
+    for later in BUILT_STAGES[BUILT_STAGES.index(stage) + 1 :]:
+        list(BODIES[later](run, catalog.of_stage(later)))
 
 
 def asset_spec(table: Table, deps: Sequence[str]) -> dg.AssetSpec:

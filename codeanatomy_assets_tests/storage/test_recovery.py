@@ -115,6 +115,19 @@ def test_a_table_behind_starts_empty_and_keeps_what_is_left_of_its_history(state
     assert state.rows(state.ledger.resolve("c1").state) == BASE
 
 
+def test_a_lost_table_beside_one_that_a_dead_run_left_ahead_is_recovered_too(tmp_path: Path) -> None:
+    state = LightState(tmp_path / "tables", tables=(THINGS, EVENTS))
+    state.build("c1", BASE)
+    shutil.rmtree(state.state.ref(EVENTS).path)
+    dead = new_attempt("c2")
+    state.begin(dead)
+    state.write([thing(5)], dead)
+    found = state.begin(new_attempt("c2"))
+    assert (found.restored, found.starts_empty) == (("things",), frozenset({EVENTS.name}))
+    assert state.rows() == LightState.rows(state, state.ledger.resolve("c1").state)
+    assert state.begin(new_attempt("c2")).restored == ()
+
+
 def test_a_dataset_that_the_ledger_does_not_know_starts_empty(state: LightState) -> None:
     state.tables = (THINGS, EVENTS)
     found = state.begin(new_attempt())

@@ -35,6 +35,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from codeanatomy_assets.extraction.scip_index import FailedFile, IndexedFile, InterfaceEntry
 
@@ -171,14 +172,19 @@ class Waves:
     ) -> None:
         self._change = change
         self._interfaces = interfaces
+        self._words = words
         self._index = index
         self._observers = _observers(change)
         self._first = dict(_first_wave(change))
-        self._consulted = _Consulted(interfaces, change.before, words, change.failed)
         acting = {path for path, reason in self._first.items() if reason != _FAILED}
         self._reach_of_the_change = self._everything_that_observes({*acting, *change.deleted})
         self.bound = self._reach_of_the_change | self._first.keys()
         self.indexed: dict[str, Reason] = {}
+
+    @cached_property
+    def _consulted(self) -> _Consulted:
+        """Made when an entry changed: it reads the interfaces of the whole repository."""
+        return _Consulted(self._interfaces, self._change.before, self._words, self._change.failed)
 
     def run(self) -> Iterator[Reindexed]:
         wave, due = 0, self._first

@@ -201,13 +201,14 @@ def _imports(resolved: pa.Table, paths: Mapping[str, str]) -> dict[str, Imports]
     targets: dict[str, set[str]] = {path: set() for path in paths.values()}
     stars: dict[str, set[str]] = {path: set() for path in paths.values()}
     looked_up: dict[str, set[str]] = {path: set() for path in paths.values()}
-    read = ("file_id", "target_file_id", "is_star", "looked_up")
-    for file_id, target, is_star, asked in zip(*(resolved.column(name).to_pylist() for name in read), strict=True):
+    read = ("file_id", "target_file_id", "target_kind", "is_star", "looked_up")
+    for row in zip(*(resolved.column(name).to_pylist() for name in read), strict=True):
+        file_id, target, target_kind, is_star, asked = row
         path = paths[file_id]
         looked_up[path].update(asked)
         if target is not None:
             targets[path].add(paths[target])
-            if is_star:
+            if is_star and target_kind == "module":
                 stars[path].add(paths[target])
     return {
         path: Imports(frozenset(targets[path]), frozenset(stars[path]), frozenset(looked_up[path]))

@@ -19,7 +19,7 @@ from codeanatomy_assets_tests import corpora
 
 CORPUS = ("django", "5.2.8")
 FILES = 3_000
-REPEATS = 3
+REPEATS = 5
 
 Source = tuple[str, str, bytes]
 
@@ -30,8 +30,8 @@ def main() -> None:
         settings = Settings(state=Path(folder) / "state", cores=2)
         settings.state.mkdir()
         engine = spark_engine(settings)
-        staging.stage(Path(folder) / "staged", staging.SOURCES, sources)
-        staged = staging.read_staged(engine.session(), Path(folder) / "staged", staging.SOURCES)
+        size = staging.stage(Path(folder) / "staged", staging.SOURCES, sources)
+        staged = staging.read_staged(engine.session(), Path(folder) / "staged", staging.SOURCES, size)
 
         def through_spark() -> None:
             collected_files(staged, syntax.TABLES, collect_file).write.format("noop").mode("overwrite").save()

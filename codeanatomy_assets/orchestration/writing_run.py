@@ -199,7 +199,7 @@ class WritingRun:
         """Rows that Python made, as a DataFrame that executors can read wherever they are."""
         folder = self.folder.work / f"staged-{self.attempt.number}-{time.monotonic_ns()}"
         size = staging.stage(folder, schema, rows)
-        return StagedFiles(staging.read_staged(self.spark, folder, schema), size)
+        return StagedFiles(staging.read_staged(self.spark, folder, schema, size), size)
 
     def _contents(self, rows: list[dict[str, Any]]) -> Iterator[staging.Staged]:
         by_blob: dict[str, list[dict[str, Any]]] = {}

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 BYTES_PER_PART = 1_000_000
+TASKS_PER_CORE = 4
 SPARK_TYPES = {pa.string(): "string", pa.binary(): "binary"}
 SOURCES = pa.schema([("file_id", pa.string()), ("path", pa.string()), ("content", pa.binary())])
 
@@ -29,9 +30,13 @@ def stage(folder: Path, schema: pa.Schema, rows: Iterable[Staged]) -> int:
     return total
 
 
-def read_staged(spark: SparkSession, folder: Path, schema: pa.Schema) -> DataFrame:
+def read_staged(spark: SparkSession, folder: Path, schema: pa.Schema, size: int) -> DataFrame:
+    """The staged rows; more than one part's worth is spread so that no core waits for another's last files."""
     ddl = ", ".join(f"{field.name} {SPARK_TYPES[field.type]}" for field in schema)
-    return spark.read.schema(ddl).parquet(str(folder))
+    rows = spark.read.schema(ddl).parquet(str(folder))
+    if size <= BYTES_PER_PART:
+        return rows
+    return rows.repartition(spark.sparkContext.defaultParallelism * TASKS_PER_CORE)
 
 
 def _parts(rows: Iterable[Staged]) -> Iterator[tuple[list[Staged], int]]:

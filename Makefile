@@ -31,7 +31,7 @@ format: setup ## let ruff rewrite what it can
 	@.venv/bin/ruff format .
 
 docs: setup ## regenerate docs/datasets.md from the contracts
-	@.venv/bin/python -m codeanatomy_assets.contracts.datasets_doc
+	@.venv/bin/python -m codeanatomy_assets.catalog_docs
 
 bench: setup ## every benchmark, each a ratio in one run; results in benchmarks/results
 	@.venv/bin/python -m benchmarks

@@ -39,6 +39,8 @@ class Settings:
     max_file_bytes: int = field(default=5_000_000, metadata=RESULT_BEARING)
     python_version: str = field(default="3.12", metadata=RESULT_BEARING)
     site_packages: str = field(default="", metadata=RESULT_BEARING)
+    strategy: str = "hybrid"
+    impact_iterations: int = 100
     index_silent_seconds: float = 900.0
     index_memory_megabytes: int = 4096
     tables_uri: str = ""

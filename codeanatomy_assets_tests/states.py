@@ -8,7 +8,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from codeanatomy_assets.contracts import catalog, identity
+from codeanatomy_assets import catalog
+from codeanatomy_assets.contracts import identity
 from codeanatomy_assets.orchestration.build import build
 from codeanatomy_assets.orchestration.plan import open_ledger
 from codeanatomy_assets.settings import Settings

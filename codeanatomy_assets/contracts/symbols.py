@@ -16,6 +16,8 @@ SYMBOL_KINDS = ("module", "type", "method", "term", "parameter", "type_parameter
 RELATIONSHIP = Struct((("symbol_id", STRING), ("symbol", STRING), ("kinds", Array(STRING))))
 RELATIONSHIP_KINDS = ("definition", "implementation", "reference", "type_definition")
 
+MRO_CLASS = Struct((("path", STRING), ("local_qname", STRING), ("name", STRING)))
+
 SYMBOL_ID = Column("symbol_id", STRING, "Id of the symbol: of its text, for a local of its file and canonical text.")
 SYMBOL = Column("symbol", STRING, "The symbol in SCIP's notation; locals renumbered by their first position.")
 SYMBOL_PARTS = (
@@ -84,6 +86,7 @@ PY_INTERFACE = Table(
     "py_interface",
     Stage.SYMBOLS,
     doc="What a file offers to other files, name by name, with a fingerprint of what they can see of it.",
+    schema_version=2,
     key=("file_id", "entry_path"),
     columns=(
         FILE_ID,
@@ -105,6 +108,12 @@ PY_INTERFACE = Table(
             Array(STRING),
             "Classes (`full.name@path`) and files (`@path`) of the repository that its type leads to; of `<mro>` the "
             "class itself, first, then its bases and metaclass, and `typing.Protocol` if it is one.",
+        ),
+        Column(
+            "mro",
+            Array(MRO_CLASS),
+            "Of `<mro>` the classes in the order that members are looked up, itself first: of this repository by path "
+            "and place in the file, others with their full name alone, `<unknown>` for a base not known.",
         ),
     ),
     example={"entry_path": "Router.resolve", "name": "resolve", "kind": "function", "is_return_inferred": True},

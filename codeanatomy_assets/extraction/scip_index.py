@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, Self
+from typing import IO, Any, NamedTuple, Self
 
 from codeanatomy_assets import toolchain
 from codeanatomy_assets.errors import CodeAnatomyError
@@ -62,6 +62,14 @@ class Limits:
     memory_megabytes: int = 4096
 
 
+class MroClass(NamedTuple):
+    """A class that another one inherits from; `path` and `local_qname` are empty outside the repository."""
+
+    path: str
+    local_qname: str
+    name: str
+
+
 @dataclass(frozen=True)
 class InterfaceEntry:
     """One name that a file offers, as the driver tells it; the contract is `py_interface`."""
@@ -75,10 +83,12 @@ class InterfaceEntry:
     is_noreturn: bool
     mentions: tuple[str, ...]
     reaches: tuple[str, ...]
+    mro: tuple[MroClass, ...] = ()
 
     @classmethod
     def from_frame(cls, entry: dict[str, Any]) -> Self:
-        return cls(**{**entry, "mentions": tuple(entry["mentions"]), "reaches": tuple(entry["reaches"])})
+        lists = {name: tuple(entry[name]) for name in ("mentions", "reaches")}
+        return cls(**{**entry, **lists, "mro": tuple(MroClass(*each) for each in entry["mro"])})
 
 
 @dataclass(frozen=True)

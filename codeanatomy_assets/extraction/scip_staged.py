@@ -12,7 +12,7 @@ import pyarrow as pa
 from codeanatomy_assets.contracts.symbols import PY_INTERFACE, SCIP_FINGERPRINTS, SCIP_OCCURRENCES, SCIP_SYMBOLS
 from codeanatomy_assets.contracts.table import Table
 from codeanatomy_assets.extraction.scip_documents import Row, file_rows, interface_rows
-from codeanatomy_assets.extraction.scip_index import FailedFile, IndexedFile, InterfaceEntry
+from codeanatomy_assets.extraction.scip_index import FailedFile, IndexedFile, InterfaceEntry, MroClass
 
 TABLES = (SCIP_FINGERPRINTS, PY_INTERFACE, SCIP_OCCURRENCES, SCIP_SYMBOLS)
 STAGED = pa.schema(
@@ -70,6 +70,7 @@ def entry_of_row(row: Mapping[str, Any]) -> InterfaceEntry:
         is_noreturn=row["is_noreturn"],
         mentions=tuple(row["mentions"]),
         reaches=tuple(row["reaches"]),
+        mro=tuple(MroClass(**each) for each in row["mro"]),
     )
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from codeanatomy_assets.contracts import catalog
+from codeanatomy_assets import catalog
 from codeanatomy_assets.contracts.table import Layout, Table
 from codeanatomy_assets.errors import BadInput
 from codeanatomy_assets.orchestration.plan import open_ledger, open_store

@@ -15,7 +15,7 @@ from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 
-from codeanatomy_assets.contracts import catalog
+from codeanatomy_assets import catalog
 from codeanatomy_assets.contracts.identity import IdRecipe
 from codeanatomy_assets.contracts.table import Stage
 from codeanatomy_assets.settings import Settings
@@ -29,10 +29,12 @@ CODE: dict[Stage, tuple[str, ...]] = {
     Stage.SYMBOLS: (
         "transforms.module_roots",
         "transforms.names",
+        "transforms.export_sources",
         "extraction.scip_index",
         "extraction.scip_staged",
         "extraction.scip_waves",
     ),
+    Stage.IMPACT: ("transforms.impact",),
 }
 LIBRARIES: dict[Stage, tuple[str, ...]] = {
     Stage.SYNTAX: ("tree-sitter", "tree-sitter-python"),

@@ -77,6 +77,7 @@ class _Indexing:
             "bound": indexed.bound,
             "reasons": dict(Counter(reason.rule for reason in indexed.reasons.values())),
         }
+        self.run.wave_reasons = indexed.reasons
         indexed.files = frozenset(self.seen) | gone
         indexed.new_documents = frozenset(self.new) | gone
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import dagster as dg
 
-from codeanatomy_assets.orchestration.assets import ledger, repository, symbols, syntax
+from codeanatomy_assets.orchestration.assets import impact, ledger, repository, symbols, syntax
 from codeanatomy_assets.orchestration.jobs import update_job
 from codeanatomy_assets.orchestration.progress import Progress
 from codeanatomy_assets.orchestration.resources import session_resource, spark_engine, spark_resource
@@ -25,7 +25,9 @@ def build_definitions(
     """Everything Dagster serves. A caller that stays warm passes its engine and lock, to share them run after run."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", dg.BetaWarning)
-        assets = dg.with_source_code_references([repository.ASSETS, syntax.ASSETS, symbols.ASSETS, ledger.ASSETS])
+        assets = dg.with_source_code_references(
+            [repository.ASSETS, syntax.ASSETS, symbols.ASSETS, impact.ASSETS, ledger.ASSETS]
+        )
     return dg.Definitions(
         assets=assets,
         jobs=[update_job],

@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-from codeanatomy_assets.contracts import catalog
+from codeanatomy_assets import catalog
+from codeanatomy_assets.contracts.impact import IMPACTED_FILES
 from codeanatomy_assets.contracts.repository import FILE_CHANGES, REPO_SNAPSHOT
 from codeanatomy_assets.orchestration.fingerprints import BUILT_STAGES
 from codeanatomy_assets.orchestration.plan import open_ledger
@@ -16,24 +17,21 @@ from codeanatomy_assets.storage.ledger import LedgerRow
 from codeanatomy_assets.storage.lock import StateLock
 from codeanatomy_assets.storage.state_folder import StateFolder
 
-REASONS = {"added": "added_file", "renamed": "added_file", "modified": "changed_file", "deleted": "deleted_file"}
-
 
 def summarise(run: WritingRun) -> dict[str, Any]:
     """What the run found and did, as the ledger keeps it."""
     changes = run.read_light(FILE_CHANGES, (run.commit,)).to_pylist()
-    touched = [row for row in changes if len(row["stages_touched"]) > 1]
+    reasons = {
+        (row["file_id"], row["reason_kind"]) for row in run.read_light(IMPACTED_FILES, (run.commit,)).to_pylist()
+    }
     python = [row for row in run.read_light(REPO_SNAPSHOT).to_pylist() if row["is_python"]]
-    reasons = Counter(REASONS[row["change_kind"]] for row in touched)
-    if run.refreshed:
-        reasons = Counter({"full_refresh": len(python)})
     return {
         "mode": run.mode,
         "files": len(python),
         "skipped": dict(Counter(row["skip_reason"] for row in python if row["skip_reason"])),
         "changed": dict(Counter(row["change_kind"] for row in changes)),
-        "impacted": len(python) if run.refreshed else len(touched),
-        "reasons": dict(reasons),
+        "impacted": len({file_id for file_id, _ in reasons}),
+        "reasons": dict(Counter(kind for _, kind in reasons)),
         "refreshed_stages": [stage.value for stage in BUILT_STAGES if stage in run.refreshed],
         "rows_written": {name: written.rows for name, written in run.written.items() if written.owners},
         "seconds": dict(run.seconds),

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from codeanatomy_assets import __version__
-from codeanatomy_assets.contracts import catalog
+from codeanatomy_assets import __version__, catalog
 from codeanatomy_assets.contracts.repository import FILE_CHANGES, REPO_SNAPSHOT
 from codeanatomy_assets.contracts.table import Layout, Stage, Table
 from codeanatomy_assets.errors import BadInput
 from codeanatomy_assets.extraction.checkout import Checkout
 from codeanatomy_assets.extraction.git_history import PrivateStore, Snapshot
+from codeanatomy_assets.extraction.scip_waves import Reason
 from codeanatomy_assets.orchestration.fingerprints import BUILT_STAGES, stage_fingerprints
 from codeanatomy_assets.orchestration.plan import Plan, Target, check_owner, moved_stages, open_ledger, write_limits
 from codeanatomy_assets.orchestration.progress import Progress
@@ -74,6 +74,8 @@ class WritingRun:
     written: dict[str, Written] = field(default_factory=dict)
     figures: dict[str, Any] = field(default_factory=dict)
     done: set[Stage] = field(default_factory=set)
+    wave_reasons: dict[str, Reason] = field(default_factory=dict)
+    impacted: frozenset[str] | None = None
 
     @property
     def commit(self) -> str:

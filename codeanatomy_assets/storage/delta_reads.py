@@ -65,12 +65,14 @@ def read_light(
     table: Table,
     owners: Iterable[str] | None = None,
     storage_options: Mapping[str, str] | None = None,
+    where: str = "",
 ) -> pa.Table:
     """The same rows as Arrow, without a JVM. For what fits in memory: a slice, the ledger, a small dataset."""
     listed = None if owners is None else sorted(set(owners))
     if listed is not None and not listed:
         return table.arrow_schema().empty_table()
     condition = [] if listed is None else [owner_predicate(listed, table, state.buckets)]
+    condition += [f"({where})"] if where else []
     return query(open_table(state.ref(table), storage_options), _selection(table, condition)).cast(table.arrow_schema())
 
 

@@ -21,9 +21,11 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "settings": frozenset(),
     "contracts": frozenset(),
     **{unit: frozenset({"contracts", "settings"}) for unit in MIDDLE},
-    "orchestration": frozenset({"contracts", "settings"}) | MIDDLE,
+    "catalog": frozenset({"contracts", "rules"}),
+    "catalog_docs": frozenset({"catalog", "contracts", "rules"}),
+    "orchestration": frozenset({"catalog", "contracts", "settings"}) | MIDDLE,
     "definitions": frozenset({"contracts", "settings", "orchestration"}),
-    "cli": frozenset({"contracts", "settings", "orchestration"}) | MIDDLE,
+    "cli": frozenset({"catalog", "contracts", "settings", "orchestration"}) | MIDDLE,
 }
 MAY_IMPORT_DAGSTER = frozenset({"orchestration", "definitions"})
 MAY_NOT_IMPORT_SPARK = frozenset({"extraction", "errors", "toolchain", "settings"})

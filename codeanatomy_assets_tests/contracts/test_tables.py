@@ -13,7 +13,8 @@ from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 from sqlglot import exp
 
-from codeanatomy_assets.contracts import catalog, identity
+from codeanatomy_assets import catalog
+from codeanatomy_assets.contracts import identity
 from codeanatomy_assets.contracts.table import BUCKET, Column, Layout, Stage, Table
 from codeanatomy_assets.contracts.types import INT, LONG, STRING, Array, Scalar, Struct, Type
 from codeanatomy_assets.storage.delta_reads import read_light

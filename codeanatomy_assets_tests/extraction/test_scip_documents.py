@@ -140,6 +140,88 @@ def test_builtins_and_imported_names_mean_one_thing_everywhere(tmp_path: Path) -
     assert meanings(folder, rows["b.py"], "thing") == ["repository 0 a/thing."]
 
 
+def test_names_called_underscore_mean_their_declaration_and_a_patterns_wildcard_nothing(tmp_path: Path) -> None:
+    source = """
+from gettext import gettext as _
+def f(x):
+    match x:
+        case [_, *_]:
+            return _("text")
+def g(_):
+    return _
+"""
+    folder = write_tree(tmp_path, {"m.py": source})
+    gettext, parameter = "python-stdlib 3.12 gettext/gettext().", "repository 0 m/g().(_)"
+    assert meanings(folder, cold_rows(folder)["m.py"], "_") == [gettext] * 2 + [parameter] * 2
+
+
+def test_names_in_code_that_never_runs_mean_what_is_declared_in_code_that_does(tmp_path: Path) -> None:
+    source = """
+import sys
+known = 1
+if sys.platform == "win32":
+    known
+def f():
+    sys.exit()
+    late = known
+    return late
+"""
+    folder = write_tree(tmp_path, {"m.py": source})
+    rows = cold_rows(folder)["m.py"]
+    assert meanings(folder, rows, "known") == ["repository 0 m/known."] * 3
+    assert meanings(folder, rows, "late") == ["local 0"] * 2
+
+
+def test_what_is_taken_from_a_module_that_is_not_there_is_one_thing_in_its_file(tmp_path: Path) -> None:
+    source = """
+import gone.deep, gone as alias
+from lost import part
+gone.deep.a(gone.deep.a, gone.b)
+alias.b(alias.b)
+part.c(part.c.d)
+def f(unknown):
+    return unknown.b
+"""
+    folder = write_tree(tmp_path, {"m.py": source})
+    rows = cold_rows(folder)["m.py"]
+    found = {name: meanings(folder, rows, name) for name in ("gone", "deep", "a", "b", "alias", "part", "c", "d")}
+    assert {name: len(set(each)) for name, each in found.items()} == dict.fromkeys(found, 1) | {"gone": 2, "b": 2}
+    assert {name: len(each) for name, each in found.items()} == {
+        **{"gone": 4, "deep": 2, "a": 2, "b": 3, "alias": 3, "part": 3, "c": 2, "d": 1}
+    }
+    assert {each.split()[0] for meant in found.values() for each in meant} == {"local"}
+
+
+def test_a_dotted_import_binds_its_first_name_and_each_part_is_its_own_module(tmp_path: Path) -> None:
+    source = "import pkg.sub\nimport urllib.parse\npkg.sub.f()\nurllib.parse.quote(pkg.sub.f.__name__)\n"
+    folder = write_tree(tmp_path, {"pkg/__init__.py": "", "pkg/sub.py": "def f(): ...\n", "m.py": source})
+    rows = cold_rows(folder)["m.py"]
+    assert meanings(folder, rows, "pkg") == ["repository 0 pkg/__init__:"] * 2
+    assert meanings(folder, rows, "sub") == ["repository 0 `pkg.sub`/__init__:"] * 2
+    assert meanings(folder, rows, "parse") == ["python-stdlib 3.12 `urllib.parse`/__init__:"]
+    assert meanings(folder, rows, "quote") == ["python-stdlib 3.12 `urllib.parse`/quote()."]
+    assert meanings(folder, rows, "__name__") == ["python-stdlib 3.12 builtins/function#__name__."]
+
+
+def test_a_name_that_a_builtin_has_too_means_its_own_declaration(tmp_path: Path) -> None:
+    source = """
+import errors, sys
+class A:
+    def __init__(self): self.id = 1
+    def list(self): return self.id
+def f(a: A):
+    sys.exit(a.list(), a.id)
+    raise errors.TimeoutError("".format(list()))
+"""
+    folder = write_tree(tmp_path, {"errors.py": "class TimeoutError(OSError): ...\n", "m.py": source})
+    rows = cold_rows(folder)["m.py"]
+    assert meanings(folder, rows, "TimeoutError") == ["repository 0 errors/TimeoutError#"]
+    assert meanings(folder, rows, "exit") == ["python-stdlib 3.12 sys/exit()."]
+    assert meanings(folder, rows, "format") == ["python-stdlib 3.12 builtins/str#format()."]
+    assert meanings(folder, rows, "list") == ["repository 0 m/A#list()."] * 2 + ["python-stdlib 3.12 builtins/list#"]
+    assert len(set(meanings(folder, rows, "id"))) == 1
+
+
 def test_type_parameters_and_unbound_type_variables_keep_their_own_symbols(tmp_path: Path) -> None:
     source = """
 from typing import TypeVar

@@ -10,7 +10,7 @@ from typing import Any
 import dagster as dg
 import pytest
 
-from codeanatomy_assets.contracts import catalog
+from codeanatomy_assets import catalog
 from codeanatomy_assets.errors import BadInput, CodeAnatomyError
 from codeanatomy_assets.orchestration import fingerprints
 from codeanatomy_assets.orchestration.build import dagster_instance, user_errors

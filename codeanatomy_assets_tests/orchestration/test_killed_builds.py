@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from codeanatomy_assets.contracts import catalog
+from codeanatomy_assets import catalog
 from codeanatomy_assets_tests.states import BuiltState
 
 pytestmark = pytest.mark.slow

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from codeanatomy_assets.contracts import catalog
+from codeanatomy_assets import catalog
 from codeanatomy_assets.errors import CodeAnatomyError
 from codeanatomy_assets.extraction.scip_index import ScipIndexer
 from codeanatomy_assets_tests.states import BuiltState

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from codeanatomy_assets.contracts import catalog
+from codeanatomy_assets import catalog
 from codeanatomy_assets.errors import BadInput, CodeAnatomyError
 from codeanatomy_assets.storage import delta_reads
 from codeanatomy_assets.storage.ledger import Ledger

@@ -11,7 +11,7 @@ import pytest
 from codeanatomy_assets.extraction import scip_waves
 from codeanatomy_assets.extraction.scip_index import FailedFile, IndexedFile, InterfaceEntry
 from codeanatomy_assets.extraction.scip_waves import Change, Imports, Reason, Waves, acts_everywhere, words_of
-from codeanatomy_assets_tests.parity.scip_histories import Check, Replay, released_tree
+from codeanatomy_assets_tests.parity.scip_histories import Check, Replay, released_tree, replayed
 from codeanatomy_assets_tests.parity.scip_programs import Programs
 
 SEED = 20261116
@@ -380,7 +380,41 @@ def test_what_can_change_the_standard_library_reaches_the_whole_repository(path:
     assert asked.keys() == (after.keys() if expected else {path})
 
 
-def test_words_are_found_in_strings_comments_and_any_script() -> None:
-    assert {"foo", "bar", "naïve", "数", "x1"} <= words_of("# foo\n'bar' naïve 数=x1 “quoted”".encode())
+def test_words_are_found_in_strings_and_any_script() -> None:
+    assert {"bar", "naïve", "数", "x1"} <= words_of("x = 'bar' naïve 数=x1 “quoted”".encode())
     assert scip_waves.CLASS_PATTERNS in words_of(b"match x:\n    case P(a): ...\n")
     assert scip_waves.CLASS_PATTERNS not in words_of(b"# match the case\n")
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("a  # b\n", "a"),
+        ("a = []  # type: b\n", "a type b"),
+        ('def a():\n    """b\n    # c"""\n    return "d"  # e\n', "def a return d"),
+        ("'a'\nr'b'  # c\nf'd'\n'e'; f\n", "r f d e"),
+        ('x = [\n    "a",\n    "b"\n]\n', "x a b"),
+        ("x = \\\n'a'\n", "x a"),
+        ("x = '#'; a\n'''b\\'''#''' # c\n'd' 'e'\r'f'\r\n", "x a d e"),
+    ],
+)
+def test_comments_and_docstrings_name_nothing(source: str, expected: str) -> None:
+    assert words_of(source.encode()) == set(expected.split())
+
+
+@pytest.mark.parametrize("odd", ["'b", '"""b', "$'b", "é = 1", "x!", "\\ b"])
+def test_a_text_that_may_be_parted_otherwise_is_taken_whole(odd: str) -> None:
+    assert {"a", "doc"} <= words_of(f"# a\n'doc'\n{odd}\n".encode())
+
+
+def test_a_docstring_that_speaks_of_a_changed_name_brings_no_file_into_a_wave(tmp_path: Path) -> None:
+    before = {
+        "lib.py": b"class A:\n    def march(self): return 1\na = A()\n",
+        "says.py": b'from lib import a\ndef f():\n    """Marches by `march`."""  # and march again\n    return a\n',
+        "calls.py": b"from lib import a\na.march()\n",
+        "hints.py": b"from lib import a\nx = a  # type: ignore  # march\n",
+    }
+    after = {**before, "lib.py": before["lib.py"].replace(b"1", b"''")}
+    (step,) = replayed(tmp_path / "tree", [before, after], [Check()])
+    assert step.missed == []
+    assert step.reasons.keys() == {"lib.py", "calls.py", "hints.py"}

@@ -17,7 +17,19 @@ const NO_STUBS = {
 };
 
 function documentVisitor(bundle) {
-  const { scip, symbols, analyzerNodeInfo, parseTreeUtils } = bundle;
+  const { scip, symbols, analyzerNodeInfo, parseTreeUtils, typeUtils } = bundle;
+
+  function isMissing(moduleNode) {
+    const found = analyzerNodeInfo.getImportInfo(moduleNode);
+    return !found || !found.isImportFound;
+  }
+
+  function isOfMissingModule({ node }) {
+    if (node && node.nodeType === NodeType.ImportAs) {
+      return isMissing(node.module);
+    }
+    return Boolean(node) && node.nodeType === NodeType.ImportFromAs && isMissing(node.parent.module);
+  }
 
   return class DocumentVisitor extends bundle.treeVisitor.TreeVisitor {
     constructor(config, indexed) {
@@ -28,6 +40,7 @@ function documentVisitor(bundle) {
       this._docstringWriter = NO_STUBS;
       this.classNodes = [];
       this.starLocals = new Map();
+      this.missingLocals = new Map();
     }
 
     // The visitor states a class's bases only if nothing named the class before its definition.
@@ -71,7 +84,18 @@ function documentVisitor(bundle) {
         this.pushNewOccurrence(node, this.starSymbol(node, decl));
         return true;
       }
+      if (decl.node && decl.node.nodeType === NodeType.ImportAs && !decl.node.alias) {
+        this.pushNewOccurrence(node, this.importedModule(decl));
+        return true;
+      }
       return super.emitDeclaration(node, decl);
+    }
+
+    // `import a.b` binds `a`: the name alone, and not `a.b`, which the visitor takes its first use to be.
+    importedModule(decl) {
+      const { module } = decl.node;
+      const owner = isMissing(module) ? undefined : this.moduleNameNodeToPythonPackage(module, decl);
+      return owner ? symbols.makeModuleInit(owner, module.nameParts[0].value) : this.getLocalForDeclaration(decl.node);
     }
 
     starSymbol(node, decl) {
@@ -79,17 +103,116 @@ function documentVisitor(bundle) {
       if (resolved && resolved.node && resolved.node !== decl.node && resolved.type !== DeclarationType.Alias) {
         return this.getScipSymbol(resolved.node);
       }
-      if (resolved && resolved.type === DeclarationType.Alias && !resolved.isUnresolved && path.isAbsolute(resolved.path)) {
-        const moduleName = this.indexed.program._getImportNameForFile(resolved.path);
-        const owner = this.guessPackage(moduleName, resolved.path);
-        if (owner) {
-          return symbols.makeModuleInit(owner, moduleName);
-        }
+      const isModule = resolved && resolved.type === DeclarationType.Alias && !resolved.isUnresolved;
+      const module = isModule ? this.moduleSymbol(resolved.path) : undefined;
+      if (module) {
+        return module;
       }
       if (!this.starLocals.has(node.value)) {
         this.starLocals.set(node.value, this.getIntrinsicSymbol(node));
       }
       return this.starLocals.get(node.value);
+    }
+
+    // The visitor passes over names called `_` and names in code that the pinned platform or version never
+    // runs: they have declarations like any other. The `_` of a pattern is none: it binds and names nothing.
+    visitName(node) {
+      if (node.parent.isWildcard) {
+        return true;
+      }
+      const [declaration] = this.declarationsOf(node);
+      return declaration ? this.emitDeclaration(node, declaration) : this.emitNameWithoutDeclaration(node);
+    }
+
+    declarationsOf(node) {
+      const reaching = this.evaluator.getDeclarationsForNameNode(node, false) || [];
+      if (reaching.length > 0) {
+        return reaching;
+      }
+      const { parent } = node;
+      const isMember = parent.nodeType === NodeType.MemberAccess && parent.memberName === node;
+      const isKeyword = parent.nodeType === NodeType.Argument && parent.name === node;
+      if (isMember || isKeyword || parent.nodeType === NodeType.ModuleName) {
+        return [];
+      }
+      // No assignment reaches code that never runs; a name's scope is known all the same.
+      const found = this.evaluator.lookUpSymbolRecursive(node, node.value, false);
+      return found ? found.symbol.getDeclarations() : [];
+    }
+
+    // What stands after a dot and has no declaration may be a module, lie in one that is not there, or be what
+    // every function has.
+    emitNameWithoutDeclaration(node) {
+      const access = node.parent;
+      if (access.nodeType !== NodeType.MemberAccess || access.memberName !== node) {
+        return super.emitNameWithoutDeclaration(node);
+      }
+      const symbol = this.submoduleSymbol(access) || this.missingSymbol(access) || this.functionMemberSymbol(access);
+      if (symbol) {
+        this.pushNewOccurrence(node, symbol);
+      }
+      return true;
+    }
+
+    submoduleSymbol(access) {
+      const type = this.evaluator.getType(access);
+      return type && type.category === TypeCategory.Module ? this.moduleSymbol(type.filePath) : undefined;
+    }
+
+    moduleSymbol(file) {
+      if (!path.isAbsolute(file)) {
+        return undefined;
+      }
+      const moduleName = this.indexed.program._getImportNameForFile(file);
+      const owner = this.guessPackage(moduleName, file);
+      return owner && symbols.makeModuleInit(owner, moduleName);
+    }
+
+    // `m.a` of a module that can't be found is one thing throughout the file, as it is after `from m import a`.
+    missingSymbol(access) {
+      const names = [];
+      let root = access;
+      for (; root.nodeType === NodeType.MemberAccess; root = root.leftExpression) {
+        names.unshift(root.memberName.value);
+      }
+      const [declaration] = root.nodeType === NodeType.Name ? this.declarationsOf(root) : [];
+      if (!declaration || !isOfMissingModule(declaration)) {
+        return undefined;
+      }
+      const dotted = [declaration.node.id, ...names].join('.');
+      if (!this.missingLocals.has(dotted)) {
+        this.missingLocals.set(dotted, this.getIntrinsicSymbol(access));
+      }
+      return this.missingLocals.get(dotted);
+    }
+
+    // `f.__name__` is declared by the builtins' class of functions.
+    functionMemberSymbol({ leftExpression, memberName }) {
+      const type = this.evaluator.getType(leftExpression);
+      if (!type || (type.category !== TypeCategory.Function && type.category !== TypeCategory.OverloadedFunction)) {
+        return undefined;
+      }
+      const functions = this.evaluator.getBuiltInType(leftExpression, 'function');
+      const member = functions.category === TypeCategory.Class && typeUtils.lookUpClassMember(functions, memberName.value);
+      if (!member || member.classType.category !== TypeCategory.Class) {
+        return undefined;
+      }
+      const owner = this.classSymbol(this.stdlibPackage, member.classType.details);
+      const isMethod = member.symbol.getDeclarations().some((declaration) => declaration.node.nodeType === NodeType.Function);
+      return isMethod ? symbols.makeMethod(owner, memberName.value) : symbols.makeTerm(owner, memberName.value);
+    }
+
+    // An alias of a module that can't be found is that module.
+    visitImportAs(node) {
+      if (node.alias && isMissing(node.module)) {
+        this.rawSetLsifSymbol(node.alias, this.getLocalForDeclaration(node), true);
+      }
+      return super.visitImportAs(node);
+    }
+
+    // The visitor knows the standard library's packages by name but not the modules in them.
+    getPackageInfo(node, moduleName) {
+      return super.getPackageInfo(node, moduleName) || this.guessPackage(moduleName);
     }
 
     // The name and its alias each mean the imported thing, not the text `a as b` between them.
@@ -111,6 +234,12 @@ function documentVisitor(bundle) {
         return symbol;
       }
       return super.emitBuiltinScipSymbol(node, builtinType, decl);
+    }
+
+    // The visitor takes any name that a builtin has too for the builtin: `errors.TimeoutError`, `sys.exit`, `self.id`.
+    isStdlib(decl, builtinType) {
+      const isBuiltin = decl.moduleName === 'builtins' && !parseTreeUtils.getEnclosingClassOrFunction(decl.node);
+      return isBuiltin && super.isStdlib(decl, builtinType);
     }
 
     // The visitor takes every type variable before a dot to be bound to a class, and breaks on the others;

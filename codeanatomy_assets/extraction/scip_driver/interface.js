@@ -21,15 +21,15 @@ class InterfaceReader {
     this.entries = new Map();
     this.openBodies = [];
     this.readClasses = new Set();
-    this.statedClasses = new Set();
+    this.statedClasses = new Map();
     this.types = new TypeText(bundle, evaluator, (file) => indexed.locate(file), (node) => this.openBody(node));
   }
 
-  // Sorted by path: [{path, kind, fingerprint, is_return_inferred, is_open, is_cut, is_noreturn, mentions, reaches}]
+  // Sorted by path: [{path, kind, fingerprint, is_return_inferred, is_open, is_cut, is_noreturn, mentions, reaches, mro}]
   read() {
     this.readModule();
     const stated = this.classNodes.map((node) => [node, this.evaluator.getTypeOfClass(node)]).filter(([, type]) => type);
-    stated.forEach(([, type]) => this.statedClasses.add(type.classType.details));
+    stated.forEach(([node, type]) => this.statedClasses.set(type.classType.details, scopePath(node)));
     stated.forEach(([node, type]) => this.readClass(scopePath(node), type.classType));
     for (const [name, symbol] of this.sourceFile.getModuleSymbolTable() || []) {
       this.readSymbol(name, symbol);
@@ -96,12 +96,30 @@ class InterfaceReader {
     const itself = this.types.note(type.details.fullName, type.details.filePath);
     const others = [...this.types.reaches].filter((each) => each !== itself).sort();
     const marks = type.details.flags & ClassFlags.ProtocolClass ? [PROTOCOL] : [];
-    this.add(`${own}.<mro>`, 'mro', header, { is_cut: this.types.isCut, reaches: [itself, ...others, ...marks] });
+    this.add(`${own}.<mro>`, 'mro', header, {
+      is_cut: this.types.isCut,
+      reaches: [itself, ...others, ...marks],
+      mro: type.details.mro.map((base) => this.mroClass(base)),
+    });
     const met = [...this.types.classes];
     for (const [name, symbol] of type.details.fields) {
       this.readSymbol(`${own}.${name}`, symbol);
     }
     this.readMadeClasses(own, met);
+  }
+
+  // [path, path inside the file, full name]; of a class outside the repository the full name alone.
+  mroClass(base) {
+    if (base.category !== TypeCategory.Class) {
+      return ['', '', '<unknown>'];
+    }
+    const { details } = base;
+    const place = details.filePath ? this.indexed.locate(details.filePath) : '';
+    if (!place || place.startsWith('<') || place.startsWith('/')) {
+      return ['', '', details.fullName];
+    }
+    const inside = this.statedClasses.get(details) || details.fullName.slice(details.moduleName.length + 1);
+    return [place, inside.replaceAll('.<locals>', ''), details.fullName];
   }
 
   declarationText(symbol, declaration) {
@@ -129,7 +147,7 @@ class InterfaceReader {
 
   add(path, kind, text, flags = {}) {
     const fingerprint = digest(text);
-    const standard = { is_return_inferred: false, is_open: false, is_cut: false, is_noreturn: false, mentions: [], reaches: [] };
+    const standard = { is_return_inferred: false, is_open: false, is_cut: false, is_noreturn: false, mentions: [], reaches: [], mro: [] };
     const free = this.freePath(path);
     this.entries.set(free, { path: free, kind, fingerprint, ...standard, ...flags });
   }

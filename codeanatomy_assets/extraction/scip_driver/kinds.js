@@ -1,7 +1,18 @@
 'use strict';
 // Numbers of the bundle's enumerations, which its build inlines: fixed by the hashes in bundle.js.
 
-const NodeType = { Class: 10, Function: 28, MemberAccess: 35, Name: 38, TypeParameter: 75, TypeAlias: 77 };
+const NodeType = {
+  Argument: 1,
+  Class: 10,
+  ImportAs: 21,
+  ImportFromAs: 23,
+  Function: 28,
+  MemberAccess: 35,
+  ModuleName: 37,
+  Name: 38,
+  TypeParameter: 75,
+  TypeAlias: 77,
+};
 
 const TokenType = { NewLine: 2, Indent: 3, Dedent: 4, String: 5, Identifier: 7 };
 

@@ -2,7 +2,7 @@
 
 import dagster as dg
 
-from codeanatomy_assets.contracts import catalog
+from codeanatomy_assets import catalog
 from codeanatomy_assets.contracts.ledger import GRAPH_COMMITS
 from codeanatomy_assets.contracts.table import Layout
 from codeanatomy_assets.orchestration.assets.stage_assets import WRITER_POOL, asset_spec

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import dagster as dg
 
-from codeanatomy_assets.contracts import catalog
+from codeanatomy_assets import catalog
 from codeanatomy_assets.contracts.table import Stage, Table
 from codeanatomy_assets.errors import BadInput
 from codeanatomy_assets.orchestration.fingerprints import BUILT_STAGES
@@ -24,6 +24,7 @@ KINDS = {
     Stage.REPOSITORY: {"python", "delta"},
     Stage.SYNTAX: {"python", "spark", "delta"},
     Stage.SYMBOLS: {"python", "spark", "delta", "scip"},
+    Stage.IMPACT: {"python", "delta"},
     Stage.LEDGER: {"delta"},
 }
 

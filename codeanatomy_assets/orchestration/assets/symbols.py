@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from codeanatomy_assets.contracts import exports as exports_contracts
 from codeanatomy_assets.contracts import names as names_contracts
 from codeanatomy_assets.contracts.names import PY_IMPORTS_RESOLVED, PY_MODULE_INDEX
 from codeanatomy_assets.contracts.repository import REPO_SNAPSHOT
@@ -12,16 +13,19 @@ from codeanatomy_assets.contracts.syntax import IMPORTS
 from codeanatomy_assets.contracts.table import Stage, Table
 from codeanatomy_assets.extraction.scip_staged import STAGED, collect_staged
 from codeanatomy_assets.orchestration.assets.stage_assets import Produced, stage_assets
+from codeanatomy_assets.orchestration.exporting import follow_exports
 from codeanatomy_assets.orchestration.indexing import Indexed, index_candidates
 from codeanatomy_assets.orchestration.progress import watched
 from codeanatomy_assets.orchestration.writing_run import WritingRun
 from codeanatomy_assets.transforms import module_roots, names
+from codeanatomy_assets.transforms.export_sources import SOURCES
 
 SCIP_TABLES = (SCIP_FINGERPRINTS, PY_INTERFACE, SCIP_OCCURRENCES, SCIP_SYMBOLS)
 DEPS = {
     PY_MODULE_INDEX.name: [REPO_SNAPSHOT.name],
     PY_IMPORTS_RESOLVED.name: [IMPORTS.name, PY_MODULE_INDEX.name],
     **{table.name: [REPO_SNAPSHOT.name, PY_IMPORTS_RESOLVED.name] for table in SCIP_TABLES},
+    **{table.name: [source.table.name for source in SOURCES.values()] for table in exports_contracts.TABLES},
 }
 
 
@@ -33,6 +37,7 @@ def symbols_stage(run: WritingRun, tables: Sequence[Table]) -> Iterator[Produced
     yield from _names(run)
     if any(table not in names_contracts.TABLES for table in tables):
         yield from _meanings(run, index_candidates(run))
+        yield from follow_exports(run)
 
 
 def _names(run: WritingRun) -> Iterator[Produced]:

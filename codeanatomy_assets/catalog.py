@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from codeanatomy_assets.contracts import ledger, names, repository, symbols, syntax
+from codeanatomy_assets.contracts import exports, impact, ledger, names, repository, symbols, syntax
 from codeanatomy_assets.contracts.table import Layout, Stage, Table
 
 TABLES: tuple[Table, ...] = (
@@ -10,6 +10,8 @@ TABLES: tuple[Table, ...] = (
     *syntax.TABLES,
     *names.TABLES,
     *symbols.TABLES,
+    *exports.TABLES,
+    *impact.TABLES,
     *ledger.TABLES,
 )
 BY_NAME: dict[str, Table] = {table.name: table for table in TABLES}

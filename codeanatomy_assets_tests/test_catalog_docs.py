@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from codeanatomy_assets.contracts import catalog
-from codeanatomy_assets.contracts.datasets_doc import PATH, render
+from codeanatomy_assets import catalog
+from codeanatomy_assets.catalog_docs import PATH, render
 
 
 def test_the_committed_page_is_current() -> None:

@@ -1,4 +1,4 @@
-"""`docs/datasets.md`, generated from the contracts: run `python -m codeanatomy_assets.contracts.datasets_doc`."""
+"""`docs/datasets.md`, generated from the contracts: run `python -m codeanatomy_assets.catalog_docs`."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from codeanatomy_assets.contracts import catalog
+from codeanatomy_assets import catalog
 from codeanatomy_assets.contracts.table import Column, Layout, Stage, Table
 
-PATH = Path(__file__).parents[2] / "docs" / "datasets.md"
+PATH = Path(__file__).parents[1] / "docs" / "datasets.md"
 
 STAGE_DOCS = {
     Stage.REPOSITORY: "What is tracked, and what a commit changed.",

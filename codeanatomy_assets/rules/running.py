@@ -1,0 +1,50 @@
+"""Running compiled rules over DataFrames: one DataFrame of relationships, nothing left registered behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import reduce
+from typing import TYPE_CHECKING
+
+from codeanatomy_assets.rules.compiler import CompiledRule
+from codeanatomy_assets.rules.rule import RuleError
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+SCOPE_TABLE = "scope_files"
+
+
+def run(
+    spark: SparkSession,
+    rules: Iterable[CompiledRule],
+    views: Mapping[str, DataFrame],
+    scope: DataFrame | None = None,
+    buckets: Sequence[int] = (),
+) -> DataFrame:
+    """The rows of all these rules over the tables given by name; with a scope, of its files (`file_id`) alone.
+
+    Buckets prune the tables in scope, whose DataFrames then need their `bucket` column.
+    """
+    found = [_run_one(spark, rule, views, scope, buckets) for rule in rules]
+    if not found:
+        raise ValueError("no rules to run")
+    return reduce(lambda before, rows: before.unionAll(rows), found)
+
+
+def _run_one(
+    spark: SparkSession,
+    rule: CompiledRule,
+    views: Mapping[str, DataFrame],
+    scope: DataFrame | None,
+    buckets: Sequence[int],
+) -> DataFrame:
+    absent = [name for name in rule.tables if name not in views]
+    if absent:
+        raise RuleError(rule.name, f"reads {', '.join(absent)}, which was not given; given: {', '.join(sorted(views))}")
+    given = {name: views[name] for name in rule.tables}
+    if scope is not None:
+        given[SCOPE_TABLE] = scope
+    # Spark binds a DataFrame to a name in braces for this statement only.
+    sql = rule.spark_sql(scope is not None, buckets, {name: f"{{{name}}}" for name in given})
+    return spark.sql(sql, **given)

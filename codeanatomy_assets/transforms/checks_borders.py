@@ -1,0 +1,48 @@
+"""Spans against the text they point into: none begins or ends inside a word, or inside a character."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from itertools import accumulate
+from typing import Any
+
+
+class Borders:
+    """The offsets of a file where a span may begin or end."""
+
+    def __init__(self, content: bytes, encoding: str | None) -> None:
+        self._text, offsets = _decoded(content, encoding or "utf-8")
+        self._place = None if offsets is None else {offset: index for index, offset in enumerate(offsets)}
+
+    def holds(self, bstart: int, bend: int) -> bool:
+        return self._is_border(bstart) and self._is_border(bend)
+
+    def _is_border(self, offset: int) -> bool:
+        index = offset if self._place is None else self._place.get(offset, -1)
+        if not 0 <= index <= len(self._text):
+            return False
+        return not (_is_word(self._text[index - 1 : index]) and _is_word(self._text[index : index + 1]))
+
+
+def _decoded(content: bytes, encoding: str) -> tuple[str, list[int] | None]:
+    """The text, and the byte offset of each character and of the end; None if they are the characters' own places."""
+    if content.isascii():
+        return content.decode("ascii"), None
+    # A byte order mark stays a character of its own: spans count it.
+    codec = "utf-8" if encoding == "utf-8-sig" else encoding
+    text = content.decode(codec, errors="replace")
+    return text, [0, *accumulate(len(character.encode(codec, errors="replace")) for character in text)]
+
+
+def _is_word(character: str) -> bool:
+    return character != "" and f"_{character}".isidentifier()
+
+
+def off_border(file: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """(check, example) of each span of a file (content, encoding, spans) that is off a border."""
+    borders = Borders(file["content"], file["encoding"])
+    for span in file["spans"]:
+        if not borders.holds(span["bstart"], span["bend"]):
+            place = {"file_id": file["file_id"], "bstart": span["bstart"], "bend": span["bend"]}
+            yield span["check"], json.dumps(place)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from codeanatomy_assets.contracts import exports, impact, ledger, names, repository, symbols, syntax
+from codeanatomy_assets.contracts import exports, graph, impact, ledger, names, repository, symbols, syntax
 from codeanatomy_assets.contracts.table import Layout, Stage, Table
+from codeanatomy_assets.rules import registry
 
 TABLES: tuple[Table, ...] = (
     *repository.TABLES,
@@ -12,6 +13,8 @@ TABLES: tuple[Table, ...] = (
     *symbols.TABLES,
     *exports.TABLES,
     *impact.TABLES,
+    *registry.tables(),
+    *graph.TABLES,
     *ledger.TABLES,
 )
 BY_NAME: dict[str, Table] = {table.name: table for table in TABLES}

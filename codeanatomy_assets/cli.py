@@ -13,9 +13,22 @@ from pathlib import Path
 
 from codeanatomy_assets import __version__
 from codeanatomy_assets.errors import CodeAnatomyError
-from codeanatomy_assets.settings import Settings, from_environment
+from codeanatomy_assets.settings import STRATEGIES, Settings, from_environment
 
 DEFAULT_PORT = 3000
+EXPLAIN_EXAMPLES = """\
+examples:
+  codeanatomy explain app/views.py                   at the commit built last
+  codeanatomy explain views.py --commit HEAD~1       seen from the folder app, at the commit before
+  codeanatomy explain app/views.py --commit 5a49c9a  at a built commit, by its first digits
+"""
+IMPACT_EXAMPLES = """\
+examples:
+  codeanatomy impact                                 what the commit built last touched
+  codeanatomy impact --commit 5a49c9a                what another built commit touched
+  codeanatomy impact c6ba5e2..HEAD                   every commit built after c6ba5e2, up to HEAD
+  codeanatomy impact --html impact.html              as a picture too, for the browser
+"""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -46,9 +59,28 @@ def _parser() -> argparse.ArgumentParser:
     )
     _add_build(commands.add_parser("build", parents=[state], help="build a repository's graph, or bring it up to date"))
     _add_status(commands.add_parser("status", parents=[state], help="what is built"))
+    _add_explain(_with_examples(commands, state, "explain", "why a file was rebuilt, or why not", EXPLAIN_EXAMPLES))
+    _add_impact(_with_examples(commands, state, "impact", "which files a commit touched, and why", IMPACT_EXAMPLES))
     _add_export(commands.add_parser("export", parents=[state], help="write datasets as Parquet files"))
     _add_ui(commands.add_parser("ui", parents=[state], help="serve the Dagster UI on loopback"))
     return parser
+
+
+def _with_examples(
+    commands: argparse._SubParsersAction[argparse.ArgumentParser],
+    state: argparse.ArgumentParser,
+    name: str,
+    does: str,
+    examples: str,
+) -> argparse.ArgumentParser:
+    return commands.add_parser(
+        name,
+        parents=[state],
+        help=does,
+        description=f"Tells {does}.",
+        epilog=examples,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
 
 
 def _add_build(parser: argparse.ArgumentParser) -> None:
@@ -58,6 +90,11 @@ def _add_build(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--worktree", action="store_true", default=None, help="build the folder's files as they are now"
     )
+    parser.add_argument(
+        "--strategy",
+        metavar="NAME",
+        help=f"how far a change reaches: {', '.join(STRATEGIES)} (default: {Settings.strategy})",
+    )
     parser.add_argument("--wait", type=float, metavar="SECONDS", help="how long to wait for another run (default: not)")
     parser.add_argument("--json", action="store_true", help="print one JSON object on stdout")
     parser.set_defaults(command=_build)
@@ -66,6 +103,24 @@ def _add_build(parser: argparse.ArgumentParser) -> None:
 def _add_status(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON object on stdout")
     parser.set_defaults(command=_status)
+
+
+def _add_explain(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("path", metavar="PATH", help="a file, seen from here or from the repository's top")
+    parser.add_argument(
+        "--commit", metavar="REV", help="a built commit: its first digits, or a branch or tag (default: the last)"
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON object on stdout")
+    parser.set_defaults(command=_explain)
+
+
+def _add_impact(parser: argparse.ArgumentParser) -> None:
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--commit", metavar="REV", help="a built commit, as for explain (default: the last)")
+    which.add_argument("range", nargs="?", metavar="A..B", help="the commits that were built after A, up to B")
+    parser.add_argument("--html", type=Path, metavar="FILE", help="write the closure as a picture too, one HTML page")
+    parser.add_argument("--json", action="store_true", help="print one JSON object on stdout")
+    parser.set_defaults(command=_impact)
 
 
 def _add_export(parser: argparse.ArgumentParser) -> None:
@@ -85,7 +140,13 @@ def _build(told: argparse.Namespace) -> int:
     from codeanatomy_assets.orchestration.progress import Terminal
     from codeanatomy_assets.orchestration.summary import as_text
 
-    settings = from_environment(repo=told.repo, state=told.state, worktree=told.worktree, lock_wait_seconds=told.wait)
+    settings = from_environment(
+        repo=told.repo,
+        state=told.state,
+        worktree=told.worktree,
+        strategy=told.strategy,
+        lock_wait_seconds=told.wait,
+    )
     built = build(settings, Terminal(), told.commit, told.full)
     print(json.dumps(built) if told.json else as_text(built, _next_command(told)))
     return 0
@@ -96,6 +157,26 @@ def _status(told: argparse.Namespace) -> int:
 
     found = status(_settings(told))
     print(json.dumps(found) if told.json else status_as_text(found))
+    return 0
+
+
+def _explain(told: argparse.Namespace) -> int:
+    from codeanatomy_assets.orchestration.explain import explain, explained_as_text
+
+    found = explain(_settings(told), told.path, told.commit, Path.cwd())
+    print(json.dumps(found) if told.json else explained_as_text(found))
+    return 0
+
+
+def _impact(told: argparse.Namespace) -> int:
+    from codeanatomy_assets.orchestration.explain import impacts, impacts_as_object, impacts_as_table
+    from codeanatomy_assets.orchestration.impact_picture import write_page
+
+    found = impacts(_settings(told), told.range or told.commit)
+    if told.html:
+        write_page(found, told.html)
+        print(f"{told.html}: the picture", file=sys.stderr)
+    print(json.dumps(impacts_as_object(found)) if told.json else impacts_as_table(found))
     return 0
 
 

@@ -13,6 +13,7 @@ from typing import Any
 from codeanatomy_assets.errors import BadInput
 
 PREFIX = "CODEANATOMY_"
+STRATEGIES = ("symbol_closure", "import_closure", "hybrid")
 RESULT_BEARING = {"result_bearing": True}
 SMALLEST_MEMORY_MB = 1024
 LARGEST_MEMORY_MB = 4096
@@ -51,6 +52,13 @@ class Settings:
     cores: int = field(default_factory=_cores)
     light_write_rows: int = 200_000
     lock_wait_seconds: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.strategy not in STRATEGIES:
+            known = ", ".join(STRATEGIES)
+            raise BadInput(
+                f"strategy {self.strategy!r} is unknown: --strategy and {PREFIX}STRATEGY take one of {known}"
+            )
 
     @property
     def master(self) -> str:

@@ -67,7 +67,7 @@ DIM_EXPORTED_DEFS = Table(
         Column(
             "looked_up",
             Array(STRING),
-            "What the way to the target depended on, found or not: `file_id name`, and `file_id *` for all its names.",
+            "What the way there depended on, found or not: `file_id name`; all its names or stars behind `file_id *`.",
         ),
     ),
     example={

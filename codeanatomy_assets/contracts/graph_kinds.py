@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from codeanatomy_assets.contracts import exports, names, repository, symbols, syntax
+from codeanatomy_assets.contracts import exports, names, relationships, repository, symbols, syntax
 
 EXAMPLE_FILES = {
     "app/base.py": 'class Shape:\n    """Anything with an area."""\n\n    def area(self) -> float: ...\n',
@@ -37,7 +37,7 @@ class NodeKind:
     """One kind of node: the rows of `dataset` that it is made of, and how they are named.
 
     `title`, `qualified` and `where` are SQL over the dataset. `local_qname` is the column behind the module's name.
-    Kinds without `title` are put together from several datasets by transforms/graph_nodes.py.
+    Kinds without `title` are put together with rows of `further` datasets by transforms/graph_nodes.py.
     """
 
     name: str
@@ -49,6 +49,7 @@ class NodeKind:
     qualified: str = "null"
     local_qname: str = "null"
     where: str = "true"
+    further: tuple[str, ...] = ()
     is_whole_file: bool = False
     is_global: bool = False
 
@@ -61,7 +62,7 @@ class EdgeKind:
     src_kinds: tuple[str, ...]
     dst_kinds: tuple[str, ...]
     doc: str
-    example: tuple[str, str]
+    examples: tuple[tuple[str, str], ...]
     rules: tuple[str, ...] = ()
 
 
@@ -172,6 +173,7 @@ NODE_KINDS = (
             ExampleNode("symbol Square.area", "area", "scip-python python example 0 `app.square`/Square#area()."),
             ExampleNode("symbol Shape.area", "area", "scip-python python example 0 `app.base`/Shape#area()."),
         ),
+        further=(relationships.STORED_IN,),
         is_global=True,
     ),
     NodeKind(
@@ -180,6 +182,7 @@ NODE_KINDS = (
         exports.DIM_QUALIFIED_NAMES.name,
         "qname_id",
         (ExampleNode("name builtins.abs", "abs", "builtins.abs"),),
+        further=(names.PY_IMPORTS_RESOLVED.name, relationships.STORED_IN),
         is_global=True,
     ),
     NodeKind(
@@ -187,7 +190,8 @@ NODE_KINDS = (
         "What could not be read: a parse error, a file without index, a file left out.",
         syntax.PARSE_ERRORS.name,
         "error_id",
-        (ExampleNode("diagnostic", "error", path="app/broken.py", text="="),),
+        (ExampleNode("diagnostic", "error", path="app/broken.py", text="=", after="x = "),),
+        further=(symbols.SCIP_FINGERPRINTS.name, repository.REPO_SNAPSHOT.name),
     ),
 )
 NODE_KIND = {kind.name: kind for kind in NODE_KINDS}
@@ -200,14 +204,26 @@ EDGE_KINDS = (
         ("PY_FILE", *SCOPES),
         ("PY_MODULE", "CST_DEF", "CST_CALLSITE", "CST_REF", "CST_IMPORT_ALIAS", "TYPE_EXPR"),
         "A file holds its module; a module or definition holds what stands directly in its body or header.",
-        ("module square", "def Square"),
+        (
+            ("module square", "def Square"),
+            ("file square", "module square"),
+            ("module base", "def Shape"),
+            ("def Shape", "def Shape.area"),
+            ("module square", "def side"),
+            ("module square", "import Shape"),
+            ("module square", "ref Shape"),
+            ("module square", "type float"),
+            ("def Square", "def Square.area"),
+            ("def Square.area", "call side"),
+            ("def side", "call abs"),
+        ),
     ),
     EdgeKind(
         "PY_DEFINES_SYMBOL",
         ("CST_DEF",),
         ("SCIP_SYMBOL",),
         "The definition is where the symbol comes from.",
-        ("def side", "symbol side"),
+        (("def side", "symbol side"),),
         rules=("rel_def_symbol",),
     ),
     EdgeKind(
@@ -215,7 +231,7 @@ EDGE_KINDS = (
         ("CST_REF", "TYPE_EXPR"),
         ("SCIP_SYMBOL",),
         "The name, or a name in the type expression, means the symbol.",
-        ("ref Shape", "symbol Shape"),
+        (("ref Shape", "symbol Shape"),),
         rules=("rel_name_symbol", "rel_annotation_symbol"),
     ),
     EdgeKind(
@@ -223,7 +239,7 @@ EDGE_KINDS = (
         ("CST_IMPORT_ALIAS",),
         ("SCIP_SYMBOL",),
         "The clause takes the symbol from another module.",
-        ("import Shape", "symbol Shape"),
+        (("import Shape", "symbol Shape"),),
         rules=("rel_import_symbol",),
     ),
     EdgeKind(
@@ -231,7 +247,7 @@ EDGE_KINDS = (
         ("CST_IMPORT_ALIAS",),
         ("PY_MODULE", "PY_QUALIFIED_NAME"),
         "The clause names the module: one of this repository, or by name one outside.",
-        ("import Shape", "module base"),
+        (("import Shape", "module base"),),
         rules=("rel_import_module",),
     ),
     EdgeKind(
@@ -239,7 +255,7 @@ EDGE_KINDS = (
         ("CST_CALLSITE",),
         ("SCIP_SYMBOL",),
         "The callee's name means the symbol.",
-        ("call side", "symbol side"),
+        (("call side", "symbol side"),),
         rules=("rel_callsite_symbol",),
     ),
     EdgeKind(
@@ -247,7 +263,7 @@ EDGE_KINDS = (
         ("CST_CALLSITE",),
         ("PY_QUALIFIED_NAME",),
         "The callee may go by the qualified name.",
-        ("call abs", "name builtins.abs"),
+        (("call abs", "name builtins.abs"),),
         rules=("rel_callsite_qname",),
     ),
     EdgeKind(
@@ -255,15 +271,15 @@ EDGE_KINDS = (
         SCOPES,
         ("CST_DEF",),
         "The calling definition or module to the called definition; the prop `via` names the call.",
-        ("def Square.area", "def side"),
+        (("def Square.area", "def side"),),
         rules=("rel_calls",),
     ),
     EdgeKind(
         "INHERITS",
         ("CST_DEF",),
-        ("CST_DEF",),
-        "A class to a base class of this repository.",
-        ("def Square", "def Shape"),
+        ("CST_DEF", "SCIP_SYMBOL"),
+        "A class to a base class: its definition in this repository, or the symbol of one outside.",
+        (("def Square", "def Shape"),),
         rules=("rel_inherits",),
     ),
     EdgeKind(
@@ -271,7 +287,7 @@ EDGE_KINDS = (
         ("CST_DEF",),
         ("CST_DEF",),
         "A method to the one of a base class that it stands in for.",
-        ("def Square.area", "def Shape.area"),
+        (("def Square.area", "def Shape.area"),),
         rules=("rel_overrides",),
     ),
     EdgeKind(
@@ -279,23 +295,22 @@ EDGE_KINDS = (
         SCOPES,
         ("TYPE_EXPR",),
         "A function to the annotations of its parameters and return; a scope to those of its variables.",
-        ("def side", "type float"),
+        (("def side", "type float"),),
     ),
     EdgeKind(
         "SCIP_SYMBOL_IMPLEMENTATION",
         ("SCIP_SYMBOL",),
         ("SCIP_SYMBOL",),
         "The indexer says that the symbol implements the other one.",
-        ("symbol Square.area", "symbol Shape.area"),
+        (("symbol Square.area", "symbol Shape.area"),),
     ),
     EdgeKind(
         "HAS_DIAGNOSTIC",
         ("PY_FILE",),
         ("DIAG",),
         "The file has the problem.",
-        ("file broken", "diagnostic"),
+        (("file broken", "diagnostic"),),
     ),
 )
 EDGE_KIND = {kind.name: kind for kind in EDGE_KINDS}
 KIND_OF_RULE = {rule: kind.name for kind in EDGE_KINDS for rule in kind.rules}
-RULE_KINDS = tuple(kind.name for kind in EDGE_KINDS if kind.rules)

@@ -7,8 +7,6 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from codeanatomy_assets.contracts.graph_kinds import RULE_KINDS
-
 NODE = "node"
 EDGE = "edge"
 VALUE_TYPES = ("string", "int", "boolean", "json")
@@ -18,9 +16,10 @@ DIAGNOSTIC_KINDS = ("parse_error", "not_indexed", "skipped")
 
 @dataclass(frozen=True)
 class PropKey:
-    """One prop of some kinds: `source` is SQL over the kind's dataset; a value equal to `default` has no row.
+    """One prop of some kinds: `source` is SQL over the kind's dataset, of an edge over its relationship.
 
-    The example is a file `m.py`, the name of a node in it, and the value that this node has.
+    A value equal to `default` has no row. The example is a file `m.py`, the name of a node in it, and the value that
+    this node has.
     """
 
     key: str
@@ -131,9 +130,12 @@ def _symbol_and_diagnostic_props() -> Iterator[PropKey]:
     yield PropKey("severity", of, "string", doc, "severity", ("x = = 1", "error", '"error"'))
     doc = "What could not be read, or why the file was left out or has no index."
     yield PropKey("message", of, "string", doc, "message", ("x = = 1", "error", '"error: ="'))
-    doc = "What the edge is seen on, if that is not where it starts: of CALLS the call."
-    source, shown = "if(via_id = src_id, null, via_id)", ("def f(): g()\ndef g(): ...", "CALLS", '"call_…"')
-    yield PropKey("via", RULE_KINDS, "string", doc, source, shown, entity_kind=EDGE)
+    doc, shown = (
+        "The call, decorator or base that the edge is seen on.",
+        ("def f(): g()\ndef g(): ...", "CALLS", '"call_…"'),
+    )
+    seen_on = "if(via_id = src_id, null, via_id)"
+    yield PropKey("via", ("CALLS", "INHERITS"), "string", doc, seen_on, shown, entity_kind=EDGE)
 
 
 PROPS = (

@@ -116,7 +116,7 @@ def interface_rows(file_id: str, entries: Iterable[InterfaceEntry]) -> list[Row]
             "is_noreturn": entry.is_noreturn,
             "mentions": list(entry.mentions),
             "reaches": list(entry.reaches),
-            "mro": [each._asdict() for each in entry.mro],
+            "mro": [{name: value or None for name, value in each._asdict().items()} for each in entry.mro],
         }
         for entry in entries
     ]

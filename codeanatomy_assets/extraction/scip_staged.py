@@ -70,7 +70,7 @@ def entry_of_row(row: Mapping[str, Any]) -> InterfaceEntry:
         is_noreturn=row["is_noreturn"],
         mentions=tuple(row["mentions"]),
         reaches=tuple(row["reaches"]),
-        mro=tuple(MroClass(**each) for each in row["mro"]),
+        mro=tuple(MroClass(*(value or "" for value in each.values())) for each in row["mro"]),
     )
 
 

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from codeanatomy_assets.storage.spark_session import SparkEngine
 
 PROJECT_FOLDER = Path(__file__).parents[2]
+# A run on a range of keys plans and records every key of every asset; Dagster hands them to the storage in batches.
+EVENT_BATCH_SIZE = "1000"
 
 
 def build(
@@ -107,7 +109,7 @@ def serve_ui(settings: Settings, port: int) -> int:
     settings = with_known_repository(settings)
     home = write_instance_config(settings)
     command = [sys.executable, "-m", "dagster", "dev", "-m", "codeanatomy_assets.definitions"]
-    environment = {**to_environment(settings), "DAGSTER_HOME": str(home)}
+    environment = {**to_environment(settings), "DAGSTER_HOME": str(home), "DAGSTER_EVENT_BATCH_SIZE": EVENT_BATCH_SIZE}
     return subprocess.run(
         [*command, "-h", "127.0.0.1", "-p", str(port)], env=environment, cwd=home, check=False
     ).returncode
@@ -126,7 +128,8 @@ def write_instance_config(settings: Settings) -> Path:
 
 
 def _storage(home: Path) -> dict[str, Any]:
-    return {"sqlite": {"base_dir": str(home)}}
+    module = "codeanatomy_assets.orchestration.event_storage"
+    return {"custom": {"module": module, "class": "StateStorage", "config": {"base_dir": str(home)}}}
 
 
 @contextmanager

@@ -2,37 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
 from codeanatomy_assets import catalog
+from codeanatomy_assets.contracts import graph
 from codeanatomy_assets.contracts.table import Layout, Table
 from codeanatomy_assets.errors import BadInput
+from codeanatomy_assets.orchestration.export_formats import WRITERS
+from codeanatomy_assets.orchestration.export_graphml import write_graphml
 from codeanatomy_assets.orchestration.plan import open_ledger, open_store
 from codeanatomy_assets.settings import Settings
 from codeanatomy_assets.storage import delta_reads
 from codeanatomy_assets.storage.ledger import LedgerRow
 
 EXPORTED = tuple(table for table in catalog.TABLES if table.layout is not Layout.APPEND)
+GRAPHML = "graphml"
+FORMATS = (*WRITERS, GRAPHML)
 
 
-def export(settings: Settings, out: Path, commit: str | None, datasets: Sequence[str] | None) -> Iterator[str]:
-    """Write one Parquet file per dataset as it was at a built commit; yields a line for each."""
+def export(
+    settings: Settings,
+    out: Path,
+    commit: str | None,
+    datasets: Sequence[str] | None,
+    formats: Sequence[str] = ("parquet",),
+) -> Iterator[str]:
+    """Write datasets as they were at a built commit, a file each and format; yields a line for each file.
+
+    GraphML is one file, of the whole graph, whatever datasets are named.
+    """
     row = open_ledger(settings).resolve(commit)
-    tables = [_known(name) for name in datasets] if datasets else EXPORTED
+    tables = _chosen(row, datasets, formats)
     if out.exists() and not out.is_dir():
         raise BadInput(f"{out} is a file: name a folder to export to")
     out.mkdir(parents=True, exist_ok=True)
-    absent = [table.name for table in tables if table.storage_name not in row.state.refs]
-    if absent and datasets:
+    options = open_store(settings).options
+    for table in tables:
+        for name in (name for name in formats if name in WRITERS):
+            path = out / f"{table.name}.{name}"
+            count = WRITERS[name](delta_reads.stream(row.state, table, options), table, path)
+            yield f"{path}: {count} rows at {row.commit[:12]}"
+    if GRAPHML in formats:
+        yield _graphml(row, out / "graph.graphml", options)
+
+
+def _chosen(row: LedgerRow, datasets: Sequence[str] | None, formats: Sequence[str]) -> list[Table]:
+    """The datasets to write; refuses what there is not before anything is written."""
+    unknown = [name for name in formats if name not in FORMATS]
+    if unknown or not formats:
+        raise BadInput(f"no format {', '.join(unknown)}: known are {', '.join(FORMATS)}")
+    tables = [_known(name) for name in datasets] if datasets else list(EXPORTED)
+    needed = [*(tables if datasets else []), *(graph.TABLES if GRAPHML in formats else ())]
+    absent = [table.name for table in needed if table.storage_name not in row.state.refs]
+    if absent:
         raise BadInput(f"{row.commit[:12]} was built before there was {absent[0]}: export another commit of it")
-    for table in (table for table in tables if table.name not in absent):
-        path = out / f"{table.name}.parquet"
-        count = _write(row, table, path, open_store(settings).options)
-        yield f"{path}: {count} rows at {row.commit[:12]}"
+    return [table for table in tables if table.storage_name in row.state.refs]
 
 
 def _known(name: str) -> Table:
@@ -42,14 +67,7 @@ def _known(name: str) -> Table:
     return known[name]
 
 
-def _write(row: LedgerRow, table: Table, path: Path, options: dict[str, str]) -> int:
-    """Stream batches into a draft, then move it into place: a reader never sees half a file."""
-    schema = table.arrow_schema()
-    draft = path.with_name(f".{path.name}.part")
-    count = 0
-    with pq.ParquetWriter(draft, schema) as writer:
-        for batch in delta_reads.stream(row.state, table, options):
-            writer.write_table(pa.Table.from_batches([batch]).cast(schema))
-            count += batch.num_rows
-    draft.replace(path)
-    return count
+def _graphml(row: LedgerRow, path: Path, options: Mapping[str, str]) -> str:
+    rows = sum(delta_reads.count_rows(row.state, table, options) for table in graph.TABLES)
+    nodes, edges = write_graphml(lambda table: delta_reads.stream(row.state, table, options), path, rows)
+    return f"{path}: {nodes} nodes and {edges} edges at {row.commit[:12]}"

@@ -9,15 +9,19 @@ from __future__ import annotations
 import ast
 import hashlib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 
 from codeanatomy_assets import catalog
+from codeanatomy_assets.contracts.graph_kinds import EDGE_KINDS, NODE_KINDS
+from codeanatomy_assets.contracts.graph_props import PROPS
 from codeanatomy_assets.contracts.identity import IdRecipe
 from codeanatomy_assets.contracts.table import Stage
+from codeanatomy_assets.rules import registry
+from codeanatomy_assets.rules.compiler import compile_rule
 from codeanatomy_assets.settings import Settings
 
 PACKAGE = "codeanatomy_assets"
@@ -35,17 +39,25 @@ CODE: dict[Stage, tuple[str, ...]] = {
         "extraction.scip_waves",
     ),
     Stage.IMPACT: ("transforms.impact",),
+    Stage.RELATIONSHIPS: ("rules.running", "rules.compiler", "rules.scoping"),
+    Stage.GRAPH: ("transforms.graph",),
 }
 LIBRARIES: dict[Stage, tuple[str, ...]] = {
     Stage.SYNTAX: ("tree-sitter", "tree-sitter-python"),
+    Stage.RELATIONSHIPS: ("sqlglot",),
 }
 IDENTITY = "contracts.identity"
+RULES = "rules"
+RULES_TEXT = "rules_text"
 BUILT_STAGES = tuple(CODE)
 
 
-def stage_fingerprints(settings: Settings) -> dict[str, str]:
-    """One per stage, each joined with those before it: a moved one moves all that it feeds."""
-    fingerprints: dict[str, str] = {}
+def stage_fingerprints(settings: Settings, known: Mapping[str, str] | None = None) -> dict[str, str]:
+    """One per stage, each joined with those before it: a moved one moves all that it feeds.
+
+    `known` are those of the state at hand: what they were made from may be unchanged, and need no compiling.
+    """
+    fingerprints: dict[str, str] = _rules(known or {})
     upstream = settings.result_fingerprint()
     for stage in BUILT_STAGES:
         parts = [
@@ -54,10 +66,33 @@ def stage_fingerprints(settings: Settings) -> dict[str, str]:
             *(code_fingerprint(module) for module in CODE[stage]),
             *(f"{library}={version(library)}" for library in LIBRARIES.get(stage, ())),
             *(_digest(path) for path in _driver_files() if stage is Stage.SYMBOLS),
+            *((fingerprints[RULES],) if stage is Stage.RELATIONSHIPS else ()),
+            *((_graph_declarations(),) if stage is Stage.GRAPH else ()),
         ]
         upstream = hashlib.sha256(json.dumps(parts).encode()).hexdigest()
         fingerprints[stage.value] = upstream
     return fingerprints
+
+
+def _rules(known: Mapping[str, str]) -> dict[str, str]:
+    """What the rules mean, beside the text that says it: as long as the text stands, it need not be compiled."""
+    text = [[rule.name, rule.edge_kind, rule.owner.name, rule.sql] for rule in registry.all_rules()]
+    contracts = [table.fingerprint() for table in catalog.TABLES]
+    code = [code_fingerprint(module) for module in CODE[Stage.RELATIONSHIPS]]
+    digest = hashlib.sha256(json.dumps([text, contracts, code, version("sqlglot")]).encode()).hexdigest()
+    if known.get(RULES_TEXT) == digest and RULES in known:
+        return {RULES_TEXT: digest, RULES: known[RULES]}
+    meant = [[rule.name, rule.edge_kind, compile_rule(rule).fingerprint] for rule in registry.all_rules()]
+    return {RULES_TEXT: digest, RULES: hashlib.sha256(json.dumps(meant).encode()).hexdigest()}
+
+
+def _graph_declarations() -> str:
+    """The kinds of node, edge and prop as the graph is made of them: without docs and examples."""
+    meant = [
+        {name: repr(value) for name, value in vars(each).items() if name not in ("doc", "examples", "example")}
+        for each in (*NODE_KINDS, *EDGE_KINDS, *PROPS)
+    ]
+    return hashlib.sha256(json.dumps(meant, sort_keys=True).encode()).hexdigest()
 
 
 def _driver_files() -> list[Path]:

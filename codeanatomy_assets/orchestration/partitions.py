@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dagster as dg
 
+from codeanatomy_assets.orchestration.event_storage import delete_dynamic_partitions
+
 IMPACTED = "__impacted__"
 ALL = "__all__"
 CONTROL_KEYS = (IMPACTED, ALL)
@@ -25,5 +27,4 @@ def reconcile(instance: dg.DagsterInstance, file_ids: set[str]) -> None:
     missing = [key for key in CONTROL_KEYS if key not in known] + sorted(file_ids - known)
     if missing:
         instance.add_dynamic_partitions(name, missing)
-    for gone in sorted(known - file_ids - set(CONTROL_KEYS)):
-        instance.delete_dynamic_partition(name, gone)
+    delete_dynamic_partitions(instance, name, sorted(known - file_ids - set(CONTROL_KEYS)))

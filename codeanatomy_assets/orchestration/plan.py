@@ -68,7 +68,7 @@ def decide(settings: Settings, revision: str | None = None, full: bool = False) 
     check_owner(settings, target, last)
     if target.commit == UNNAMED_FOLDER and last is not None:
         target = _named_by_content(settings, target)
-    fingerprints = stage_fingerprints(settings)
+    fingerprints = stage_fingerprints(settings, last.fingerprints if last else {})
     return Plan(target, last, fingerprints, moved_stages(fingerprints, last), full, _has_lost_tables(settings, last))
 
 
@@ -120,6 +120,7 @@ def open_store(settings: Settings) -> DeltaStore:
 def open_ledger(settings: Settings) -> Ledger:
     """The state's ledger; a state that a newer version wrote is refused."""
     StateFolder(settings.state).owner()
+    delta_reads.forget()
     return Ledger(open_store(settings))
 
 

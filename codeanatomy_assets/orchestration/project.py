@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import dagster as dg
 
-from codeanatomy_assets.orchestration.assets import impact, ledger, repository, symbols, syntax
+from codeanatomy_assets.orchestration.assets import graph, impact, ledger, relationships, repository, symbols, syntax
 from codeanatomy_assets.orchestration.jobs import update_job
 from codeanatomy_assets.orchestration.progress import Progress
 from codeanatomy_assets.orchestration.resources import session_resource, spark_engine, spark_resource
@@ -26,7 +26,15 @@ def build_definitions(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", dg.BetaWarning)
         assets = dg.with_source_code_references(
-            [repository.ASSETS, syntax.ASSETS, symbols.ASSETS, impact.ASSETS, ledger.ASSETS]
+            [
+                repository.ASSETS,
+                syntax.ASSETS,
+                symbols.ASSETS,
+                impact.ASSETS,
+                relationships.ASSETS,
+                graph.ASSETS,
+                ledger.ASSETS,
+            ]
         )
     return dg.Definitions(
         assets=assets,

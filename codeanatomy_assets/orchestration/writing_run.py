@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from codeanatomy_assets import __version__, catalog
+from codeanatomy_assets.contracts.impact import IMPACTED_FILES
 from codeanatomy_assets.contracts.repository import FILE_CHANGES, REPO_SNAPSHOT
 from codeanatomy_assets.contracts.table import Layout, Stage, Table
 from codeanatomy_assets.errors import BadInput
@@ -192,6 +193,17 @@ class WritingRun:
         rows = self.read_light(FILE_CHANGES, (self.commit,)).to_pylist()
         return frozenset(row["file_id"] for row in rows if stage.value in row["stages_touched"])
 
+    def rebuilt_files(self, stage: Stage) -> frozenset[str] | None:
+        """The files whose relationships and graph this run makes anew: those impacted; None for all of them."""
+        if self.refreshes(stage):
+            return None
+        if self.impacted is not None:
+            return self.impacted
+        if self.chosen is not None:
+            return self.chosen
+        rows = self.read_light(IMPACTED_FILES, (self.commit,)).to_pylist()
+        return frozenset(row["file_id"] for row in rows)
+
     def sources(self, files: frozenset[str] | None) -> StagedFiles:
         """Bytes of the readable Python files among these, as rows (file_id, path, content)."""
         rows = [row for row in self.read_light(REPO_SNAPSHOT, files).to_pylist() if is_readable(row)]
@@ -282,6 +294,7 @@ def _begin(
     full: bool,
 ) -> WritingRun:
     folder = StateFolder(settings.state)
+    delta_reads.forget()
     lock.acquire("codeanatomy build", settings.lock_wait_seconds, progress.say)
     try:
         if target is None:
@@ -295,7 +308,8 @@ def _begin(
         store = DeltaStore(settings.tables_root, engine.session, settings.storage_options, write_limits(settings))
         ledger = Ledger(store)
         snapshot = _snapshot(PrivateStore(folder.repository_store), target, ledger)
-        fingerprints = stage_fingerprints(settings)
+        known = ledger.last()
+        fingerprints = stage_fingerprints(settings, known.fingerprints if known else {})
         attempt = attempts.begin_attempt(folder, snapshot.commit, "update" if target else "rebuild")
         buckets = None if target is None else _buckets(ledger, snapshot, fingerprints, full)
         recovered = attempts.recover(store, ledger, STATE_TABLES, attempt, buckets)

@@ -40,7 +40,7 @@ class CompiledRule:
     rule: Rule
     canonical_sql: str
     fingerprint: str
-    lineage: Mapping[str, frozenset[Origin]]
+    lineage: Mapping[str, tuple[Origin, ...]]
     depends_on: frozenset[Origin]
     _tree: exp.Query = field(repr=False, compare=False)
 
@@ -93,7 +93,7 @@ def _compiled(rule: Rule, tables: tuple[Table, ...]) -> CompiledRule:
     by_name = {table.name: table for table in tables}
     reader = Reader(rule, by_name)
     body = reader.read()
-    _check_outputs(body, Types(body, by_name, reader).outputs[id(body)], reader)
+    _check_outputs(body, dict(Types(body, by_name, reader).outputs[id(body)]), reader)
     _check_owner(body, reader)
     tree = canonical(_completed(rule, body))
     lineage = Lineage(tree)
@@ -101,7 +101,7 @@ def _compiled(rule: Rule, tables: tuple[Table, ...]) -> CompiledRule:
         rule=rule,
         canonical_sql=text_of(tree),
         fingerprint=fingerprint(tree),
-        lineage=lineage.outputs(),
+        lineage={name: tuple(sorted(origins)) for name, origins in lineage.outputs().items()},
         depends_on=lineage.depends_on(),
         _tree=tree,
     )
@@ -134,7 +134,7 @@ def _check_owner(body: exp.Query, reader: Reader) -> None:
     for _, projection, origin in owner_references(body, "file_id"):
         if origin not in owners:
             listed = ", ".join(f"{table}.{column}" for table, column in sorted(owners))
-            raise reader.refuse(projection, f"file_id must be the owner's here: {listed}")
+            raise reader.refuse(projection, f"file_id must be the owner's: {listed}")
     unused = sorted(table for table, column in owners if (table, column) not in found)
     if unused:
         raise RuleError(reader.rule.name, f"no branch takes its file_id from its owner {', '.join(unused)}")

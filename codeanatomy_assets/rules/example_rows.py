@@ -86,7 +86,7 @@ def leading(label: str, to: str, to_file: str, file: str = FILE, binding: str = 
     """A name of a file that leads to a definition in another one."""
     own = {"kind": None, "def_id": None, "own_symbol_id": None, "qname_id": f"qn {label}", "binding": binding}
     target = {"target_def_id": to, "target_file_id": to_file, "target_qname_id": f"qn {to}", "hops": 1}
-    return exported(label, file=file, **{**own, **target, **more})
+    return Row(exports.DIM_EXPORTED_DEFS, {**exported(label, file=file).values, **own, **target, **more})
 
 
 def named(subject_id: str, qname: str, source: str = "import", file: str = FILE) -> Row:

@@ -58,7 +58,7 @@ class Types:
     def __init__(self, tree: exp.Query, tables: Mapping[str, Table], reader: Reader) -> None:
         self.tables = tables
         self.reader = reader
-        self.outputs: dict[int, dict[str, Type]] = {}
+        self.outputs: dict[int, list[tuple[str, Type]]] = {}
         self._scope: Scope | None = None
         for scope in traverse_scope(tree):
             if isinstance(scope.expression, exp.Select):
@@ -77,28 +77,21 @@ class Types:
         group = select.args.get("group")
         for expression in group.expressions if group is not None else ():
             self.of(expression)
-        self.outputs[id(select)] = {each.alias_or_name: self.of(each.unalias()) for each in select.selects}
+        self.outputs[id(select)] = [(each.alias_or_name, self.of(each.unalias())) for each in select.selects]
 
-    def _of_union(self, scope: Scope) -> dict[str, Type]:
-        first, *rest = branches(scope)
-        types = self.outputs[id(first.expression)]
-        for branch in rest:
+    def _of_union(self, scope: Scope) -> list[tuple[str, Type]]:
+        first, *rest = [self.outputs[id(branch.expression)] for branch in branches(scope)]
+        for branch in branches(scope):
             given = self.outputs[id(branch.expression)]
-            if len(given) != len(types):
-                raise self.reader.refuse(
-                    branch.expression, f"this branch of the UNION has {len(given)} columns, the first has {len(types)}"
-                )
-            for (name, wanted), (selected, type_) in zip(
-                types.items(), zip(branch.expression.selects, given.values(), strict=True), strict=True
-            ):
-                if not fits(type_, wanted):
-                    raise self.reader.refuse(
-                        selected, f"{name} is {type_.ddl} here and {wanted.ddl} in the UNION's first branch"
-                    )
-        return {
-            name: _widest([list(self.outputs[id(each.expression)].values())[position] for each in (first, *rest)])
-            for position, name in enumerate(types)
-        }
+            if len(given) != len(first):
+                message = f"this branch of the UNION has {len(given)} columns, the first has {len(first)}"
+                raise self.reader.refuse(branch.expression, message)
+            for selected, (_, found), (name, wanted) in zip(branch.expression.selects, given, first, strict=True):
+                if not fits(found, wanted):
+                    message = f"{name} is {found.ddl} here and {wanted.ddl} in the UNION's first branch"
+                    raise self.reader.refuse(selected, message)
+        columns = zip(first, *rest, strict=True)
+        return [(column[0][0], _widest([type_ for _, type_ in column])) for column in columns]
 
     def of(self, node: exp.Expr) -> Type:
         """The type of an expression, its parts checked on the way."""
@@ -143,7 +136,7 @@ class Types:
             return self.tables[source.name].column(node.name).type
         if is_lateral(source):
             return self._of_lateral(source, node.name)
-        return self.outputs[id(source.expression)][node.name]
+        return dict(self.outputs[id(source.expression)])[node.name]
 
     def _of_lateral(self, source: Scope, name: str) -> Type:
         function = source.expression.this

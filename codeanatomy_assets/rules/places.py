@@ -11,11 +11,16 @@ if TYPE_CHECKING:
 
 
 def place_of(node: exp.Expr, sql: str) -> Place | None:
-    """Of the first token under this node; the tokenizer left its offset there. None if nothing under it has one."""
-    offsets = [part.meta["start"] for part in node.walk() if "start" in part.meta]
-    return place_at(min(offsets), sql) if offsets else None
+    """Of the first token under this node that the tokenizer left an offset on; a bare literal has none: its holder's."""
+    holder: exp.Expr | None = node
+    while holder is not None:
+        offsets = [part.meta["start"] for part in holder.walk() if "start" in part.meta]
+        if offsets:
+            return _place_at(min(offsets), sql)
+        holder = holder.parent
+    return None
 
 
-def place_at(offset: int, sql: str) -> Place:
+def _place_at(offset: int, sql: str) -> Place:
     before = sql[:offset]
     return Place(before.count("\n") + 1, offset - (before.rfind("\n") + 1) + 1)

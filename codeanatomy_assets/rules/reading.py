@@ -11,6 +11,7 @@ from collections.abc import Mapping
 import sqlglot
 from sqlglot import exp
 from sqlglot.errors import ErrorLevel, OptimizeError, ParseError, TokenError
+from sqlglot.optimizer.normalize_identifiers import normalize_identifiers
 from sqlglot.optimizer.qualify import qualify
 from sqlglot.optimizer.scope import traverse_scope
 from sqlglot.schema import MappingSchema
@@ -96,7 +97,7 @@ class Reader:
             ) from error
         if len(statements) != 1 or not isinstance(statements[0], exp.Query):
             raise RuleError(self.rule.name, "its SQL must be one SELECT or UNION", Place(1, 1))
-        return statements[0]
+        return normalize_identifiers(statements[0], dialect=DIALECT)
 
     def _check_shape(self, tree: exp.Query) -> None:
         for node in tree.walk():

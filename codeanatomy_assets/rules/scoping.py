@@ -169,7 +169,12 @@ def _restrict(reference: _Reference, column: str, buckets: Sequence[int]) -> Non
     scope_files = exp.alias_(exp.to_table(SCOPE_TABLE), SCOPE_ALIAS, table=True, quoted=True)
     on = exp.EQ(this=_column(SCOPE_COLUMN, SCOPE_ALIAS), expression=_column(column, INNER_ALIAS))
     inner.append("joins", exp.Join(this=scope_files, side="LEFT", kind="SEMI", on=on))
-    inner.set("hint", exp.Hint(expressions=[exp.Anonymous(this="BROADCAST", expressions=[exp.to_identifier(SCOPE_ALIAS, quoted=True)])]))
+    inner.set(
+        "hint",
+        exp.Hint(
+            expressions=[exp.Anonymous(this="BROADCAST", expressions=[exp.to_identifier(SCOPE_ALIAS, quoted=True)])]
+        ),
+    )
     if buckets and isinstance(reference.source, exp.Table) and column == SCOPE_COLUMN:
         numbers = [exp.Literal.number(bucket) for bucket in sorted(set(buckets))]
         inner = inner.where(exp.In(this=_column(BUCKET, INNER_ALIAS), expressions=numbers))

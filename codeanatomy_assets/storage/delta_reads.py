@@ -20,8 +20,20 @@ GONE = ("delete", "update_preimage")
 FEED_COLUMNS = ("_change_type", "_commit_version", "_commit_timestamp")
 
 
+_opened: dict[tuple[str, int], DeltaTable] = {}
+
+
 def open_table(ref: TableRef, storage_options: Mapping[str, str] | None = None) -> DeltaTable:
-    return DeltaTable(ref.path, version=ref.version, storage_options=dict(storage_options or {}))
+    """The table at this version, for reading. A version never changes, so it is opened once between two `forget`s."""
+    key = (ref.path, ref.version)
+    if key not in _opened:
+        _opened[key] = DeltaTable(ref.path, version=ref.version, storage_options=dict(storage_options or {}))
+    return _opened[key]
+
+
+def forget() -> None:
+    """Open tables anew from here on: called where a run or a question begins, as a lost table may be made again."""
+    _opened.clear()
 
 
 def open_latest(path: str, storage_options: Mapping[str, str] | None = None) -> DeltaTable | None:

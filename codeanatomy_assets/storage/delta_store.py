@@ -244,7 +244,7 @@ class DeltaStore:
         kept = new.filter(pc.is_in(new.column(table.owner_column), pa.array(sorted(differing), pa.string())))
         try:
             write_deltalake(
-                delta_reads.open_table(ref, self.options),
+                DeltaTable(ref.path, version=ref.version, storage_options=self.options),
                 _with_bucket(table, kept, write.state.buckets),
                 mode="overwrite",
                 predicate=write.predicate(None if whole else differing),

@@ -149,11 +149,15 @@ def _condition(check: Check) -> str:
 
 
 def _typed_by_catalog() -> str:
-    cases = [
-        f"WHEN entity_kind = '{entity}' AND prop_key = '{key}' THEN value_type = '{type_}' AND {_OF_TYPE[type_]}"
-        for (entity, key), type_ in VALUE_TYPE_OF_KEY.items()
-    ]
-    return f"CASE {' '.join(cases)} ELSE false END"
+    """SQL that is true of a prop as the catalog has it: few cases, because keys of one type share one."""
+    keys: dict[tuple[str, str], list[str]] = {}
+    for (entity, key), value_type in VALUE_TYPE_OF_KEY.items():
+        keys.setdefault((entity, value_type), []).append(key)
+    return " OR ".join(
+        f"(entity_kind = '{entity}' AND value_type = '{value_type}' AND prop_key IN ({_quoted(listed)}) "
+        f"AND {_OF_TYPE[value_type]})"
+        for (entity, value_type), listed in keys.items()
+    )
 
 
 def _with_end(edges: DataFrame, nodes: DataFrame, end: str) -> DataFrame:

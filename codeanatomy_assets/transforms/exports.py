@@ -25,6 +25,7 @@ from codeanatomy_assets.contracts.exports import DIM_EXPORTED_DEFS, EXPORT, MODU
 from codeanatomy_assets.transforms.export_facts import Fact
 
 ALL_NAMES = "*"
+STARS = "* imports"
 FACT_FIELDS = tuple(each.name for each in fields(Fact))
 # What a change of does not send walkers another way: the file's own rows alone show it.
 SEEN_AT_HOME = ("signature",)
@@ -129,8 +130,7 @@ class _Walk:
             self.seen.discard((file_id, name))
 
     def behind_stars(self, module: ModuleFacts, name: str) -> list[Target]:
-        if module.stars:
-            self.asked(module.file_id, ALL_NAMES)
+        self.asked(module.file_id, STARS)
         found: list[Target] = []
         for star in module.stars:
             if star.source_file_id is None:
@@ -268,7 +268,11 @@ def _targets(module: ModuleFacts, fact: Fact, walk: _Walk) -> list[Target]:
     if fact.binding == "module":
         return [Target("module", module.file_id, qname=module.prefix)]
     if fact.binding == "star":
-        return walk.module(fact.source_file_id) if fact.source_file_id else [_outside(fact)]
+        if fact.source_file_id is None:
+            return [_outside(fact)]
+        # Kept on the star's own row too: there may be no name yet that would have it.
+        walk.shown(fact.source_file_id)
+        return walk.module(fact.source_file_id)
     if fact.is_module_name:
         walk.seen.add((module.file_id, fact.entry_path))
     return walk.led_by(module, fact)
@@ -284,9 +288,7 @@ def _star_names(module: ModuleFacts, facts: Facts) -> Iterator[tuple[str, _Walk,
     for name in sorted(names):
         if not module.module_names(name):
             walk = _Walk(facts, set(asking.looked_up))
-            targets = walk.named(module.file_id, name)
-            if targets:
-                yield name, walk, targets
+            yield name, walk, walk.named(module.file_id, name) or [Target("unresolved")]
 
 
 def _is_shown(module: ModuleFacts, name: str) -> bool:
@@ -361,6 +363,7 @@ def _answers(module: ModuleFacts | None) -> dict[str, object]:
     entries: dict[str, object] = {entry: [_away(fact) for fact in facts] for entry, facts in module.by_entry.items()}
     names = sorted({(fact.name, fact.is_public) for fact in module.facts if fact.is_module_name and fact.is_effective})
     stars = [(star.source_file_id, star.source_name, star.submodule_file_id) for star in module.stars]
+    entries[STARS] = stars
     entries[ALL_NAMES] = [names, stars, sorted(module.listed) if module.listed is not None else None, module.taken_from]
     entries[MODULE_ENTRY] = module.prefix
     return entries

@@ -38,6 +38,8 @@ READS = (
     SCIP_FINGERPRINTS.name,
 )
 
+# Columns of dim_exported_defs with the text of an entity, each beside its id.
+_TEXTS_OF_EXPORTS = ("qname", "target_qname", "own_symbol", "symbol")
 # The last descriptor's name: a quoted one may hold anything but a single backtick.
 _NAME = "`(?:[^`]|``)*+`|[\\\\w$+-]*"
 _DESCRIPTORS = "regexp_extract(text, '^(?:(?:[^ ]++|  )*+ ){4}(.*)$', 1)"
@@ -57,7 +59,7 @@ def nodes(views: Views) -> DataFrame:
             "name",
             "coalesce(qualified_name, concat(module_qname, '.', local_qname)) AS qualified_name",
             f"if(node_kind IN ({_quoted(GLOBAL_KINDS)}), null, path) AS path",
-            "if(is_whole_file, 0, bstart) AS bstart",
+            "if(is_whole_file, if(try_cast(size AS int) is null, null, 0), bstart) AS bstart",
             "if(is_whole_file, try_cast(size AS int), bend) AS bend",
             "file_id",
         )
@@ -186,10 +188,8 @@ def _reached(views: Views) -> DataFrame:
     prefixes = (identity.SYMBOL.prefix, identity.QNAME.prefix)
     is_global = " OR ".join(f"dst_id LIKE '{prefix}\\\\_%'" for prefix in prefixes)
     wanted = views[ALL_RULES.name].where(is_global).selectExpr("file_id", "dst_id AS node_id").distinct()
-    texts = views[DIM_EXPORTED_DEFS.name].selectExpr(
-        "inline(array(struct(qname_id AS node_id, qname AS text), struct(target_qname_id, target_qname), "
-        "struct(own_symbol_id, own_symbol), struct(symbol_id, symbol)))"
-    )
+    structs = ", ".join(f"struct({text}_id AS node_id, {text} AS text)" for text in _TEXTS_OF_EXPORTS)
+    texts = views[DIM_EXPORTED_DEFS.name].selectExpr(f"inline(array({structs}))")
     return wanted.join(texts.where("node_id is not null"), "node_id").select("file_id", "node_id", "text")
 
 

@@ -70,7 +70,9 @@ def _spread(rows: DataFrame, entity_kind: str, entity_id: str, keys: Iterable[Pr
 
 def _fields(prop: PropKey) -> str:
     absent = "cast(null AS string)" if prop.default is None else f"'{prop.default}'"
+    # Rows of a node kind are of that kind alone; relationships are of all edge kinds.
+    of_kind = f"edge_kind IN ({', '.join(repr(kind) for kind in prop.kinds)})" if prop.entity_kind == EDGE else "true"
     return (
-        f"'{prop.key}' AS prop_key, to_json(struct({prop.source} AS v)) AS wrapped, "
+        f"'{prop.key}' AS prop_key, to_json(struct(if({of_kind}, {prop.source}, null) AS v)) AS wrapped, "
         f"'{prop.value_type}' AS value_type, {absent} AS absent"
     )

@@ -23,6 +23,8 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     **{unit: frozenset({"contracts", "settings"}) for unit in MIDDLE},
     "catalog": frozenset({"contracts", "rules"}),
     "catalog_docs": frozenset({"catalog", "contracts", "rules"}),
+    "graph_picture": frozenset({"contracts"}),
+    "graph_docs": frozenset({"contracts", "graph_picture"}),
     "orchestration": frozenset({"catalog", "contracts", "settings"}) | MIDDLE,
     "definitions": frozenset({"contracts", "settings", "orchestration"}),
     "cli": frozenset({"catalog", "contracts", "settings", "orchestration"}) | MIDDLE,

@@ -8,6 +8,7 @@ import dagster as dg
 from codeanatomy_assets import catalog
 from codeanatomy_assets.contracts.table import Stage, Table
 from codeanatomy_assets.errors import BadInput
+from codeanatomy_assets.orchestration.event_storage import record_materializations
 from codeanatomy_assets.orchestration.fingerprints import BUILT_STAGES
 from codeanatomy_assets.orchestration.partitions import CONTROL_KEYS, FILES
 from codeanatomy_assets.orchestration.progress import timed
@@ -25,6 +26,8 @@ KINDS = {
     Stage.SYNTAX: {"python", "spark", "delta"},
     Stage.SYMBOLS: {"python", "spark", "delta", "scip"},
     Stage.IMPACT: {"python", "delta"},
+    Stage.RELATIONSHIPS: {"sqlglot", "spark", "delta"},
+    Stage.GRAPH: {"spark", "delta"},
     Stage.LEDGER: {"delta"},
 }
 
@@ -67,9 +70,9 @@ def stage_assets(stage: Stage, deps: Mapping[str, Sequence[str]], body: Body) ->
         with timed(run.seconds, stage.value):
             produced = list(body(run, selected))
         run.done.add(stage)
+        _record_files(context, run, [done for done in produced if done.table in selected])
         for done in produced:
             if done.table in selected:
-                _record_files(context, run, done)
                 yield dg.MaterializeResult(asset_key=done.table.name, metadata=_figures(run, done))
         if not run.moves_commit and any(done.written and done.written.owners for done in produced):
             _rebuild_downstream(run, stage, produced)
@@ -146,16 +149,21 @@ def _cell(value: object) -> str:
     return shown.replace("|", "\\|").replace("\n", " ").replace("`", "'")
 
 
-def _record_files(context: dg.AssetExecutionContext, run: WritingRun, done: Produced) -> None:
+def _record_files(context: dg.AssetExecutionContext, run: WritingRun, produced: Sequence[Produced]) -> None:
     """One materialization per rebuilt file; a full build records none, the control key's says it all."""
-    if done.written is None or run.mode == "full" or not done.table.bucketed:
+    rebuilt = [(done.table, done.written) for done in produced if done.written is not None and done.table.bucketed]
+    if run.mode == "full" or not rebuilt:
         return
-    own = set(context.partition_keys) | set(CONTROL_KEYS)
-    for file_id in sorted((done.written.owners & run.python_files()) - own):
-        context.log_event(
+    others = run.python_files() - set(context.partition_keys) - set(CONTROL_KEYS)
+    record_materializations(
+        context,
+        [
             dg.AssetMaterialization(
-                done.table.name,
+                table.name,
                 partition=file_id,
-                metadata={"commit": run.commit, "delta_version": done.written.ref.version},
+                metadata={"commit": run.commit, "delta_version": written.ref.version},
             )
-        )
+            for table, written in rebuilt
+            for file_id in sorted(written.owners & others)
+        ],
+    )

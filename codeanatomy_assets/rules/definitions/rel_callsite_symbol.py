@@ -44,7 +44,9 @@ RULE = Rule(
         Example(
             "a call of a name",
             (indexed(), call("c", (20, 24)), occurrence("s", (20, 24))),
-            expected=({"src_id": "c", "via_id": "c", "dst_id": "s", "bstart": 20, "bend": 26, "confidence": "certain"},),
+            expected=(
+                {"src_id": "c", "via_id": "c", "dst_id": "s", "bstart": 20, "bend": 26, "confidence": "certain"},
+            ),
         ),
         Example(
             "two symbols on the callee share the score",

@@ -1,0 +1,378 @@
+"""Why a build touched a file: inc_impacted_files as chains and tables that a person reads, without a JVM."""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cached_property
+from heapq import heapify, heappop, heappush
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from codeanatomy_assets.contracts.impact import IMPACTED_FILES, REASON_KINDS
+from codeanatomy_assets.contracts.repository import REPO_SNAPSHOT
+from codeanatomy_assets.contracts.table import Stage
+from codeanatomy_assets.errors import BadInput
+from codeanatomy_assets.extraction.git_history import GitRepository
+from codeanatomy_assets.orchestration.plan import open_ledger
+from codeanatomy_assets.orchestration.summary import short
+from codeanatomy_assets.settings import Settings
+from codeanatomy_assets.storage import delta_reads
+from codeanatomy_assets.storage.ledger import LedgerRow
+from codeanatomy_assets.storage.state_folder import StateFolder
+
+ARROW = " ← "
+RANGE = ".."
+MOST_COMMITS_NAMED = 8
+MOST_SUGGESTED = 3
+MOST_REASONS_IN_TABLE = 3
+NEVER_REACHED = 1 << 30
+TABLE_HEADING = ("commit", "path", "distance", "reasons")
+# What reason_ref says of a file whose own module names or imports lead elsewhere, in words.
+OF_ITSELF = {"module name": "has another module name", "import resolution": "has imports that lead elsewhere"}
+PHRASES = {
+    "changed_file": "changed",
+    "added_file": "was added",
+    "deleted_file": "was deleted",
+    "caller_symbol": "names {ref}",
+    "caller_qname": "may call {ref}",
+    "override": "defines or names a subclass whose base changed: {ref}",
+    "import_star": "star-imports {ref}",
+    "import_module": "imports {ref}",
+    "reexport": "reaches {ref} through a re-export",
+}
+
+
+@dataclass(frozen=True)
+class Reason:
+    """One row of inc_impacted_files; `via` is a file's id."""
+
+    file_id: str
+    path: str
+    kind: str
+    ref: str
+    via: str | None
+    distance: int
+
+    @property
+    def nearness(self) -> tuple[int, int, str]:
+        return (self.distance, REASON_KINDS.index(self.kind), self.ref)
+
+
+@dataclass(frozen=True)
+class CommitImpact:
+    """What one built commit touched, and why."""
+
+    row: LedgerRow
+    reasons: tuple[Reason, ...]
+    paths: Mapping[str, str]
+
+    @cached_property
+    def by_file(self) -> dict[str, list[Reason]]:
+        """Each touched file's reasons, nearest first; the files by distance, then path."""
+        found: dict[str, list[Reason]] = defaultdict(list)
+        for reason in sorted(self.reasons, key=lambda reason: reason.nearness):
+            found[reason.file_id].append(reason)
+        return dict(sorted(found.items(), key=lambda item: (item[1][0].distance, item[1][0].path)))
+
+    @cached_property
+    def _steps(self) -> dict[str, int]:
+        """How many files lie between a touched one and the change it comes from, by the shortest chain."""
+        leading: dict[str, list[str]] = defaultdict(list)
+        for reason in self.reasons:
+            if not self._is_end(reason):
+                leading[str(reason.via)].append(reason.file_id)
+        waiting = [(reason.distance, reason.file_id) for reason in self.reasons if self._is_end(reason)]
+        heapify(waiting)
+        found: dict[str, int] = {}
+        while waiting:
+            steps, file_id = heappop(waiting)
+            if file_id not in found:
+                found[file_id] = steps
+                for each in leading[file_id]:
+                    heappush(waiting, (steps + 1, each))
+        return found
+
+    def _is_end(self, reason: Reason) -> bool:
+        return reason.via is None or reason.via not in self.by_file
+
+    def _steps_by(self, reason: Reason) -> tuple[int, tuple[int, int, str]]:
+        if self._is_end(reason):
+            return (reason.distance, reason.nearness)
+        return (self._steps.get(str(reason.via), NEVER_REACHED) + 1, reason.nearness)
+
+    def chain(self, reason: Reason) -> list[Reason]:
+        """The reason, then the nearest reason of the file it comes through, and so on to the change itself."""
+        chain = [reason]
+        seen = {reason.file_id}
+        while not self._is_end(reason) and reason.via not in seen:
+            reason = min(self.by_file[str(reason.via)], key=self._steps_by)
+            seen.add(reason.file_id)
+            chain.append(reason)
+        return chain
+
+    def phrase(self, reason: Reason) -> str:
+        """The reason as what is said of its file."""
+        if reason.kind == "import_name":
+            module, _, name = reason.ref.rpartition(".")
+            return f"imports name {name} from {module}" if module else f"imports name {name}"
+        if reason.kind == "scip_changed":
+            of = f" of {self.path_of(reason.via)}" if reason.via is not None else ""
+            return f"means something else: {reason.ref}{of}" if reason.ref else "means something else"
+        if reason.kind == "full_refresh":
+            return f"everything was rebuilt: {self._why_refreshed(reason.ref)}"
+        if reason.via is None and reason.ref in OF_ITSELF:
+            return OF_ITSELF[reason.ref]
+        return PHRASES[reason.kind].format(ref=reason.ref or "something")
+
+    def _why_refreshed(self, ref: str) -> str:
+        if self.row.sequence == 1:
+            return "this was the first build"
+        is_stages = {*ref.split(", ")} <= {stage.value for stage in Stage}
+        return f"the stages {ref} ran whole" if is_stages else ref
+
+    def chain_text(self, reason: Reason) -> str:
+        """`views.py ← imports name Router from urls ← urls.py changed`."""
+        chain = self.chain(reason)
+        parts = [part for step in chain for part in self._said(step)]
+        last = chain[-1].via
+        if last is not None:
+            parts.append(f"{self.path_of(last)} {'(see before)' if last in self.by_file else '(not rebuilt itself)'}")
+        return ARROW.join(parts)
+
+    def _said(self, step: Reason) -> Sequence[str]:
+        if step.via is not None or step.kind == "full_refresh":
+            return (step.path, self.phrase(step))
+        return (f"{step.path} {self.phrase(step)}",)
+
+    def path_of(self, file_id: str | None) -> str:
+        return self.paths.get(str(file_id), str(file_id))
+
+
+def explain(settings: Settings, path: str, revision: str | None, cwd: Path) -> dict[str, Any]:
+    """Why a file was rebuilt at a built commit, or why not: the object that `--json` prints."""
+    row = built_commit(settings, revision)
+    impact = _read_impacts([row], settings)[0]
+    snapshot = {
+        told["path"]: told
+        for told in delta_reads.read_light(row.state, REPO_SNAPSHOT, None, settings.storage_options).to_pylist()
+    }
+    touched = {reasons[0].path: file_id for file_id, reasons in impact.by_file.items()}
+    found = _find_path(settings, path, cwd, {*snapshot, *touched}, row)
+    reasons = impact.by_file[touched[found]] if found in touched else []
+    told = {"commit": row.commit, "path": found, "rebuilt": bool(reasons), "why_not": None, "last_rebuilt": None}
+    if not reasons:
+        told["why_not"] = _why_not(snapshot[found])
+        told["last_rebuilt"] = _last_rebuilt(settings, row, snapshot[found]["file_id"])
+    return {**told, "reasons": [_reason_object(impact, reason, with_chain=True) for reason in reasons]}
+
+
+def explained_as_text(found: Mapping[str, Any]) -> str:
+    path, commit = found["path"], short(found["commit"])
+    if found["rebuilt"]:
+        count = len(found["reasons"])
+        lines = [f"{path} was rebuilt at {commit}" + (f", for {count} reasons, nearest first:" if count > 1 else ":")]
+        lines += [f"  {reason['text']}" for reason in found["reasons"]]
+    else:
+        lines = [f"{path} was not rebuilt at {commit}: {found['why_not']}"]
+        if found["last_rebuilt"]:
+            lines.append(f"it was rebuilt last at {short(found['last_rebuilt'])}: ask with --commit for its reasons")
+    return "\n".join(printable(line) for line in lines)
+
+
+def impacts(settings: Settings, which: str | None) -> list[CommitImpact]:
+    """What a built commit touched, or each of those built after A up to B, in the order they were built."""
+    return _read_impacts(built_commits(settings, which), settings)
+
+
+def impacts_as_object(found: Iterable[CommitImpact]) -> dict[str, Any]:
+    """The object that `--json` prints."""
+    return {
+        "commits": [
+            {
+                "commit": impact.row.commit,
+                "sequence": impact.row.sequence,
+                "mode": impact.row.mode,
+                "files": [
+                    {
+                        "path": reasons[0].path,
+                        "file_id": file_id,
+                        "distance": reasons[0].distance,
+                        "reasons": [_reason_object(impact, reason) for reason in reasons],
+                    }
+                    for file_id, reasons in impact.by_file.items()
+                ],
+            }
+            for impact in found
+        ]
+    }
+
+
+def impacts_as_table(found: Sequence[CommitImpact]) -> str:
+    """One line per commit, then one table: path, distance and reasons, and the commit where there are several."""
+    lines = [f"{short(impact.row.commit)} ({impact.row.mode}): {counted(len(impact.by_file))}" for impact in found]
+    rows = [
+        (short(impact.row.commit), reasons[0].path, str(reasons[0].distance), _short_reasons(impact, reasons))
+        for impact in found
+        for reasons in impact.by_file.values()
+    ]
+    if rows:
+        columns = slice(0 if len(found) > 1 else 1, None)
+        shown = [[printable(cell) for cell in row[columns]] for row in (TABLE_HEADING, *rows)]
+        widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
+        lines += ["  ".join(map(str.ljust, cells, widths)).rstrip() for cells in shown]
+    return "\n".join(lines)
+
+
+def counted(files: int) -> str:
+    return {0: "nothing was rebuilt", 1: "1 file rebuilt"}.get(files, f"{files} files rebuilt")
+
+
+def printable(text: str) -> str:
+    """Names come from the repository: what could steer a terminal or break a line is escaped."""
+    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
+
+
+def built_commits(settings: Settings, which: str | None) -> list[LedgerRow]:
+    """The ledger's rows that `REV` or `A..B` stands for; of a commit that was built again, the newest."""
+    if which is None or RANGE not in which:
+        return [built_commit(settings, which)]
+    older, _, newer = which.partition(RANGE)
+    if newer.startswith("."):
+        raise BadInput(f"{which} has three dots: write A..B for the commits built after A, up to B")
+    last = built_commit(settings, newer or None)
+    rows = [row for row in open_ledger(settings).rows() if row.sequence <= last.sequence]
+    begins = 0
+    if older:
+        after = built_commit(settings, older)
+        begins = max((row.sequence for row in rows if row.commit == after.commit), default=after.sequence)
+    newest = {row.commit: row for row in rows}
+    found = sorted((row for row in newest.values() if row.sequence > begins), key=lambda row: row.sequence)
+    if not found:
+        order = "was built after" if begins > last.sequence else "is"
+        raise BadInput(
+            f"nothing was built in {which}: {older} {order} {newer or short(last.commit)}; write older..newer"
+        )
+    return found
+
+
+def built_commit(settings: Settings, revision: str | None) -> LedgerRow:
+    """The newest row of a built commit: by its id or first digits, or by a name that the repository knows."""
+    ledger = open_ledger(settings)
+    rows = ledger.rows()
+    if not rows or revision is None or (revision and any(row.commit.startswith(revision) for row in rows)):
+        return ledger.resolve(revision)
+    commit = _named_in_git(settings, revision)
+    if commit in {row.commit for row in rows}:
+        return ledger.resolve(commit)
+    meant = f"{revision} is {short(commit)}, which" if commit else f"commit {revision}"
+    known = list(dict.fromkeys(short(row.commit) for row in reversed(rows)))
+    further = ", …" if len(known) > MOST_COMMITS_NAMED else ""
+    raise BadInput(f"{meant} is not built: built are {', '.join(known[:MOST_COMMITS_NAMED])}{further} (newest first)")
+
+
+def _named_in_git(settings: Settings, revision: str) -> str | None:
+    owner = StateFolder(settings.state).owner()
+    if owner is None or owner.get("kind") == "folder":
+        return None
+    try:
+        return GitRepository.open(Path(owner["repository"])).resolve(revision)
+    except BadInput:
+        return None
+
+
+def _read_impacts(rows: Sequence[LedgerRow], settings: Settings) -> list[CommitImpact]:
+    """One read per path of the table: a later version of it holds the earlier commits' rows too."""
+    for row in rows:
+        if IMPACTED_FILES.storage_name not in row.state.refs:
+            raise BadInput(f"{short(row.commit)} was built before there was {IMPACTED_FILES.name}: take a later commit")
+    by_place: dict[str, list[LedgerRow]] = defaultdict(list)
+    for row in rows:
+        by_place[row.state.ref(IMPACTED_FILES).path].append(row)
+    found: dict[str, list[Reason]] = defaultdict(list)
+    for group in by_place.values():
+        commits = [row.commit for row in group]
+        read = delta_reads.read_light(group[-1].state, IMPACTED_FILES, commits, settings.storage_options)
+        for told in read.to_pylist():
+            found[told["commit"]].append(_reason(told))
+    return [CommitImpact(row, tuple(found[row.commit]), _paths(row, found[row.commit], settings)) for row in rows]
+
+
+def _reason(told: Mapping[str, Any]) -> Reason:
+    names = ("file_id", "path", "reason_kind", "reason_ref", "via_file_id", "distance")
+    return Reason(*(told[name] for name in names))
+
+
+def _paths(row: LedgerRow, reasons: Iterable[Reason], settings: Settings) -> dict[str, str]:
+    """file_id → path, of the touched files and of those that others were touched through."""
+    found = {reason.file_id: reason.path for reason in reasons}
+    missing = sorted({reason.via for reason in reasons if reason.via is not None} - found.keys())
+    if missing:
+        read = delta_reads.read_light(row.state, REPO_SNAPSHOT, missing, settings.storage_options)
+        found |= {told["file_id"]: told["path"] for told in read.to_pylist()}
+    return found
+
+
+def _find_path(settings: Settings, path: str, cwd: Path, known: set[str], row: LedgerRow) -> str:
+    """The path in the repository that is meant: seen from the current folder first, then from the top."""
+    owner = StateFolder(settings.state).owner()
+    top = os.path.realpath(owner["repository"] if owner else settings.repo)
+    folder, name = os.path.split(os.path.join(cwd, path))
+    here = os.path.relpath(os.path.join(os.path.realpath(folder), name), top)
+    from_top = os.path.normpath(path)
+    for asked in (here, path, from_top):
+        if asked in known:
+            return asked
+    near = _suggested(from_top if here.startswith(os.pardir) else here, known)
+    remedy = f"did you mean {' or '.join(near)}?" if near else f"name it by its path in {top}"
+    raise BadInput(printable(f"no file {path} in {short(row.commit)}: {remedy}"))
+
+
+def _suggested(path: str, known: Iterable[str]) -> list[str]:
+    """Files of that name elsewhere, then those with nearly that path."""
+    name = PurePosixPath(path).name
+    namesakes = sorted(each for each in known if PurePosixPath(each).name == name)
+    near = get_close_matches(path, sorted(known), MOST_SUGGESTED)
+    return list(dict.fromkeys((*namesakes, *near)))[:MOST_SUGGESTED]
+
+
+def _why_not(told: Mapping[str, Any]) -> str:
+    if not told["is_python"]:
+        return "it is not a Python file, and only those are analysed"
+    if told["skip_reason"]:
+        return f"it is not analysed ({told['skip_reason']})"
+    return "nothing that it depends on changed"
+
+
+def _last_rebuilt(settings: Settings, row: LedgerRow, file_id: str) -> str | None:
+    """The commit built last before this one that touched the file."""
+    table = delta_reads.open_table(row.state.ref(IMPACTED_FILES), settings.storage_options)
+    read = delta_reads.query(table, f"SELECT DISTINCT commit FROM t WHERE file_id = '{file_id}'")
+    touched = set(read.column("commit").to_pylist())
+    before = [each.commit for each in open_ledger(settings).rows() if each.sequence < row.sequence]
+    return next((commit for commit in reversed(before) if commit in touched), None)
+
+
+def _reason_object(impact: CommitImpact, reason: Reason, with_chain: bool = False) -> dict[str, Any]:
+    told: dict[str, Any] = {
+        "reason_kind": reason.kind,
+        "reason_ref": reason.ref,
+        "via": None if reason.via is None else impact.path_of(reason.via),
+        "distance": reason.distance,
+        "text": impact.chain_text(reason),
+    }
+    if with_chain:
+        told["chain"] = [
+            {"path": step.path, "reason_kind": step.kind, "reason_ref": step.ref, "distance": step.distance}
+            for step in impact.chain(reason)
+        ]
+    return told
+
+
+def _short_reasons(impact: CommitImpact, reasons: Sequence[Reason]) -> str:
+    said = list(dict.fromkeys(impact.phrase(reason) for reason in reasons))
+    further = len(said) - MOST_REASONS_IN_TABLE
+    return "; ".join(said[:MOST_REASONS_IN_TABLE]) + (f"; and {further} more" if further > 0 else "")

@@ -1,0 +1,134 @@
+"""Histories of trees built commit by commit in one state, each step compared with a build from scratch."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from codeanatomy_assets import catalog
+from codeanatomy_assets.orchestration.direct import build_directly
+from codeanatomy_assets.orchestration.verify import Verified, slice_digests, verified
+from codeanatomy_assets.settings import Settings
+from codeanatomy_assets.storage.ledger import LedgerRow
+from codeanatomy_assets.storage.spark_session import SparkEngine
+from codeanatomy_assets.storage.table_state import TableState
+from codeanatomy_assets_tests.git_repositories import GitRepo
+from codeanatomy_assets_tests.states import BuiltState, Quiet
+
+Tree = Mapping[str, bytes]
+Digests = dict[str, dict[str, str]]
+
+
+@dataclass(frozen=True)
+class StateStep:
+    """One commit: what it touched, what it truly changed, and what is wrong with the result."""
+
+    changed: int
+    impacted: frozenset[str]
+    truly_changed: frozenset[str]
+    verified: Verified
+    digest: str
+    clean_digest: str
+    files: int
+    seconds: float
+    is_refresh: bool
+
+    @property
+    def missed(self) -> frozenset[str]:
+        """Files with other rows than before that no reason names."""
+        return frozenset() if self.is_refresh else self.truly_changed - self.impacted
+
+    @property
+    def is_equal(self) -> bool:
+        return not self.verified.differences and not self.missed
+
+    def complaints(self) -> Iterator[str]:
+        yield from (f"not impacted, and yet changed: {path}" for path in sorted(self.missed))
+        for difference in self.verified.differences:
+            yield from difference.lines()
+
+
+@dataclass
+class StateReplay:
+    """A repository and its state; `step` commits a tree, builds it and compares."""
+
+    folder: Path
+    engine: SparkEngine
+    settings: dict[str, object] = field(default_factory=dict)
+    present: Tree = field(default_factory=dict)
+    last: LedgerRow | None = None
+    digests: Digests = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.repo = GitRepo.create(self.folder / "repo")
+        self.state = Settings(repo=self.repo.folder, state=self.folder / "state", **self.settings)  # type: ignore[arg-type]
+
+    def step(self, tree: Tree) -> StateStep:
+        changed = [path for path in self.present.keys() | tree.keys() if self.present.get(path) != tree.get(path)]
+        _write(self.repo.folder, self.present, tree)
+        self.repo.commit()
+        self.present = dict(tree)
+        started = time.monotonic()
+        built = build_directly(self.state, self.engine, Quiet())
+        seconds = time.monotonic() - started
+        before, self.digests = self.digests, digests_of(built.state)
+        clean_folder = self.folder / "clean"
+        try:
+            clean = build_directly(replace(self.state, state=clean_folder), self.engine, Quiet())
+            compared = verified(built, clean)
+            clean_digest = _digest(digests_of(clean.state))
+        finally:
+            shutil.rmtree(clean_folder, ignore_errors=True)
+        view = BuiltState(self.repo, self.state, self.engine, Quiet())
+        paths = {row["file_id"]: row["path"] for row in view.rows("repo_snapshot")}
+        if self.last is not None:
+            paths |= {row["file_id"]: row["path"] for row in view.rows("repo_snapshot", self.last.commit)}
+        rows = [row for row in view.rows("inc_impacted_files") if row["commit"] == built.commit]
+        self.last = built
+        return StateStep(
+            changed=len(changed),
+            impacted=frozenset(row["path"] for row in rows),
+            truly_changed=frozenset(paths[file_id] for file_id in _changed(before, self.digests)),
+            verified=compared,
+            digest=_digest(self.digests),
+            clean_digest=clean_digest,
+            files=len(tree),
+            seconds=seconds,
+            is_refresh=any(row["reason_kind"] == "full_refresh" for row in rows),
+        )
+
+    def steps(self, trees: Iterable[Tree]) -> Iterator[StateStep]:
+        for tree in trees:
+            yield self.step(tree)
+
+
+def digests_of(state: TableState) -> Digests:
+    return {table.name: slice_digests(state, table) for table in catalog.state_tables()}
+
+
+def _changed(before: Digests, after: Digests) -> set[str]:
+    return {
+        owner
+        for name in before.keys() | after.keys()
+        for owner in before.get(name, {}).keys() | after.get(name, {}).keys()
+        if before.get(name, {}).get(owner) != after.get(name, {}).get(owner)
+    }
+
+
+def _digest(digests: Digests) -> str:
+    return hashlib.sha256(
+        repr(sorted((name, sorted(each.items())) for name, each in digests.items())).encode()
+    ).hexdigest()
+
+
+def _write(folder: Path, before: Tree, after: Tree) -> None:
+    for path in before.keys() - after.keys():
+        (folder / path).unlink()
+    for path, content in after.items():
+        if before.get(path) != content:
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            (folder / path).write_bytes(content)

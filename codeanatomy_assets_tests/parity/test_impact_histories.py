@@ -1,0 +1,170 @@
+"""The histories that incremental graphs get wrong, one after the other in one state, each equal to a clean build."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from codeanatomy_assets.storage.spark_session import SparkEngine
+from codeanatomy_assets_tests.parity.state_histories import StateReplay, StateStep
+
+PACKAGE = {
+    "app/__init__.py": "from app.urls import Router\n",
+    "app/base.py": "class Top:\n    def run(self):\n        return 1\n\n    def stop(self):\n        return 'x'\n",
+    "app/mid.py": "from app.base import Top\n\n\nclass Mid(Top):\n    pass\n",
+    "app/low.py": "from app.mid import Mid\n\n\nclass Low(Mid):\n    pass\n",
+    "app/caller.py": "from app.low import Low\n\n\ndef call():\n    low = Low()\n    return low.run()\n",
+    "app/urls.py": "class Router:\n    def resolve(self, path):\n        return path\n\n\ndef route():\n    return Router()\n",
+    "app/views.py": "from app.urls import Router, route\n\n\ndef view():\n    return route().resolve('/')\n",
+    "app/helpers.py": "__all__ = ['first', 'second']\n\n\ndef first():\n    return 1\n\n\ndef second():\n    return 2\n",
+    "app/star.py": "from app.helpers import *\n",
+    "app/star2.py": "from app.star import *\n",
+    "app/user.py": "from app.star2 import first, second\n\n\ndef use():\n    return first() + second()\n",
+    "app/loop_a.py": "from app import loop_b\n\n\ndef ping(n):\n    return loop_b.pong(n - 1) if n else 0\n",
+    "app/loop_b.py": "from app import loop_a\n\n\ndef pong(n):\n    return loop_a.ping(n - 1) if n else 1\n",
+    "app/flow.py": "from app.source import make\n\n\ndef through(x):\n    return make()\n",
+    "app/source.py": "def make():\n    return 1\n",
+    "app/sink.py": "from app.flow import through\n\n\ndef sink():\n    return through(1).bit_length()\n",
+    "app/maybe.py": "try:\n    from app.extra import thing\nexcept ImportError:\n    thing = None\n\n\ndef ask():\n    return thing()\n",
+    "app/shadowed.py": "import json\n\n\ndef dump():\n    return json.dumps({})\n",
+    "lib/tools.py": "def tool():\n    return 1\n",
+    "main.py": "import lib.tools\nfrom app import Router\n\nlib.tools.tool()\nRouter().resolve('/')\n",
+    "apart.py": "def alone():\n    return len('x')\n",
+}
+
+
+@pytest.fixture(scope="module")
+def replay(tmp_path_factory: pytest.TempPathFactory, engine: SparkEngine) -> StateReplay:
+    made = StateReplay(tmp_path_factory.mktemp("histories"), engine)
+    first = made.step({path: text.encode() for path, text in PACKAGE.items()})
+    assert list(first.complaints()) == []
+    return made
+
+
+def commit(replay: StateReplay, **edits: str | None) -> StateStep:
+    """Build a commit of these files (None: deleted), which must equal a clean build and name all it changed."""
+    tree = dict(replay.present)
+    for path, text in _paths(edits):
+        if text is None:
+            tree.pop(path)
+        else:
+            tree[path] = text.encode()
+    step = replay.step(tree)
+    assert list(step.complaints()) == []
+    assert step.is_refresh or "apart.py" not in step.impacted
+    return step
+
+
+def _paths(edits: dict[str, str | None]) -> Iterator[tuple[str, str | None]]:
+    """`app__base` is app/base.py, `app__new____init__` is app/new/__init__.py."""
+    for name, text in edits.items():
+        stem = name.replace("____init__", "/@").replace("__", "/").replace("@", "__init__")
+        yield f"{stem}.py", text
+
+
+def text(replay: StateReplay, path: str) -> str:
+    return replay.present[path].decode()
+
+
+def test_a_callee_edited_leaves_its_callers_alone(replay: StateReplay) -> None:
+    step = commit(replay, app__urls=text(replay, "app/urls.py").replace("return path", "return path  # as it is"))
+    assert step.impacted == {"app/urls.py"}
+
+
+def test_an_override_added_below_an_inherited_method(replay: StateReplay) -> None:
+    step = commit(replay, app__mid=text(replay, "app/mid.py").replace("pass", "def run(self):\n        return 2"))
+    assert {"app/mid.py", "app/low.py", "app/caller.py"} <= step.impacted
+    assert "app/views.py" not in step.impacted
+
+
+def test_a_method_moved_to_a_base_class(replay: StateReplay) -> None:
+    mid = "from app.base import Top\n\n\nclass Mid(Top):\n    pass\n"
+    top = text(replay, "app/base.py").replace("return 1", "return 2")
+    step = commit(replay, app__mid=mid, app__base=top)
+    assert {"app/caller.py", "app/base.py", "app/mid.py"} <= step.impacted
+
+
+def test_a_base_three_files_up_gains_a_constructor(replay: StateReplay) -> None:
+    top = text(replay, "app/base.py").replace("class Top:\n", "class Top:\n    def __init__(self):\n        pass\n\n")
+    step = commit(replay, app__base=top)
+    assert {"app/base.py", "app/low.py", "app/caller.py"} <= step.impacted
+
+
+def test_a_second_definition_above_the_first(replay: StateReplay) -> None:
+    step = commit(replay, app__urls="def route(x):\n    return x\n\n\n" + text(replay, "app/urls.py"))
+    assert {"app/urls.py", "app/views.py"} <= step.impacted
+
+
+def test_a_name_removed_from_all(replay: StateReplay) -> None:
+    step = commit(replay, app__helpers=text(replay, "app/helpers.py").replace("['first', 'second']", "['first']"))
+    assert {"app/helpers.py", "app/star.py", "app/star2.py", "app/user.py"} <= step.impacted
+
+
+def test_a_star_reexport_changed_two_hops_away(replay: StateReplay) -> None:
+    moved = (
+        text(replay, "app/helpers.py")
+        .replace("['first']", "['first', 'second']")
+        .replace("def second():\n    return 2\n", "class second:\n    pass\n")
+    )
+    step = commit(replay, app__helpers=moved)
+    assert {"app/helpers.py", "app/user.py"} <= step.impacted
+
+
+def test_an_import_cycle(replay: StateReplay) -> None:
+    step = commit(replay, app__loop_b=text(replay, "app/loop_b.py").replace("def pong(n)", "def pong(n, m=0)"))
+    assert {"app/loop_a.py", "app/loop_b.py"} <= step.impacted
+
+
+def test_a_changed_type_flows_through_an_unannotated_function(replay: StateReplay) -> None:
+    step = commit(
+        replay,
+        app__source="class Made:\n    def bit_length(self):\n        return 0\n\n\ndef make():\n    return Made()\n",
+    )
+    assert {"app/source.py", "app/flow.py", "app/sink.py"} <= step.impacted
+
+
+def test_a_new_module_makes_an_old_import_resolve(replay: StateReplay) -> None:
+    step = commit(replay, app__extra="def thing():\n    return 1\n")
+    assert {"app/extra.py", "app/maybe.py"} <= step.impacted
+
+
+def test_a_module_renamed(replay: StateReplay) -> None:
+    step = commit(replay, app__extra=None, app__extras="def thing():\n    return 1\n")
+    assert {"app/extra.py", "app/extras.py", "app/maybe.py"} <= step.impacted
+
+
+def test_a_module_shadows_one_of_the_standard_library(replay: StateReplay) -> None:
+    step = commit(replay, json="def dumps(x):\n    return ''\n")
+    assert {"json.py", "app/shadowed.py"} <= step.impacted or step.is_refresh
+    assert commit(replay, json=None).is_equal
+
+
+def test_a_module_becomes_a_package_and_back(replay: StateReplay) -> None:
+    source = text(replay, "app/source.py")
+    step = commit(replay, app__source=None, app__source____init__=source)
+    assert {"app/source.py", "app/source/__init__.py", "app/flow.py"} <= step.impacted
+    assert commit(replay, app__source=source, app__source____init__=None).is_equal
+
+
+def test_a_file_moved_between_packages(replay: StateReplay) -> None:
+    step = commit(replay, lib__tools=None, app__tools=text(replay, "lib/tools.py"))
+    assert {"lib/tools.py", "app/tools.py", "main.py"} <= step.impacted
+
+
+def test_a_parent_package_appears_and_renames_modules(replay: StateReplay) -> None:
+    commit(replay, src__pkg__one="VALUE = 1\n", src__pkg__two="from pkg.one import VALUE\n")
+    step = commit(replay, src____init__="")
+    assert step.is_equal
+
+
+def test_a_commit_reverted_and_two_branches_to_and_fro(replay: StateReplay) -> None:
+    here = dict(replay.present)
+    there = {
+        **here,
+        "app/base.py": here["app/base.py"] + b"\n\nclass Extra(Top):\n    pass\n",
+        "app/mid.py": b"class Mid:\n    pass\n",
+    }
+    for tree in (there, here, there, here):
+        assert list(replay.step(tree).complaints()) == []

@@ -1,0 +1,34 @@
+"""Settings that are refused, and what overrides what."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from codeanatomy_assets import cli
+from codeanatomy_assets.errors import BadInput
+from codeanatomy_assets.settings import STRATEGIES, Settings, from_environment
+
+
+def test_a_strategy_is_the_option_s_else_the_variable_s_else_hybrid(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CODEANATOMY_STRATEGY", raising=False)
+    assert from_environment(strategy=None).strategy == "hybrid"
+    monkeypatch.setenv("CODEANATOMY_STRATEGY", "import_closure")
+    assert from_environment(strategy=None).strategy == "import_closure"
+    assert from_environment(strategy="symbol_closure").strategy == "symbol_closure"
+
+
+def test_an_unknown_strategy_is_refused_with_the_known_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CODEANATOMY_STRATEGY", "everything")
+    with pytest.raises(BadInput, match=f"'everything' is unknown.*{', '.join(STRATEGIES)}"):
+        from_environment()
+    assert from_environment(strategy="hybrid").strategy == "hybrid"
+    with pytest.raises(BadInput, match="--strategy and CODEANATOMY_STRATEGY"):
+        Settings(strategy="")
+
+
+def test_a_build_with_an_unknown_strategy_exits_with_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["build", str(tmp_path), "--strategy", "wide", "--state", str(tmp_path / "state")]) == 2
+    assert "strategy 'wide' is unknown" in capsys.readouterr().err
+    assert not (tmp_path / "state").exists()

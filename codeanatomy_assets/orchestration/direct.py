@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 from codeanatomy_assets import catalog
 from codeanatomy_assets.orchestration import project
-from codeanatomy_assets.orchestration.assets.stage_assets import BODIES
+from codeanatomy_assets.orchestration.assets.stage_assets import run_stage
+from codeanatomy_assets.orchestration.checking import IntegrityBroken
 from codeanatomy_assets.orchestration.fingerprints import BUILT_STAGES
 from codeanatomy_assets.orchestration.plan import decide
-from codeanatomy_assets.orchestration.progress import Progress, timed
+from codeanatomy_assets.orchestration.progress import Progress
 from codeanatomy_assets.orchestration.summary import summarise
 from codeanatomy_assets.orchestration.writing_run import begin_update
 from codeanatomy_assets.settings import Settings
@@ -36,9 +37,9 @@ def build_directly(
         run = begin_update(plan, settings, engine, lock, progress)
         try:
             for stage in BUILT_STAGES:
-                with timed(run.seconds, stage.value):
-                    list(BODIES[stage](run, catalog.of_stage(stage)))
-                run.done.add(stage)
+                _, broken = run_stage(run, stage, catalog.of_stage(stage))
+                if broken:
+                    raise IntegrityBroken(broken)
             return run.finish(summarise(run))
         finally:
             run.close()

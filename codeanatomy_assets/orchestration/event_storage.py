@@ -130,9 +130,8 @@ STOCK_MAKERS: dict[Path, Callable[[str], object]] = {
 def kept_engine(database: Path) -> sa.Engine:
     """Connections that are reused, one per thread at work. A killed process loses nothing that was committed; a
     power cut may lose the last transactions, never the database."""
-    engine = sa.create_engine(
-        f"sqlite:///{database}", connect_args={"timeout": SQLITE_BUSY_TIMEOUT_SECONDS}, max_overflow=-1
-    )
+    address = sa.URL.create("sqlite", database=str(database))
+    engine = sa.create_engine(address, connect_args={"timeout": SQLITE_BUSY_TIMEOUT_SECONDS}, max_overflow=-1)
 
     @sa.event.listens_for(engine, "connect")
     def set_up(connection: sqlite3.Connection, _: object) -> None:

@@ -61,6 +61,9 @@ def _refreshed(run: WritingRun, why: str) -> Impact:
     found = Impact()
     for file_id in run.readable_files():
         found.files.add(file_id, "full_refresh", why)
+    for row in run.read_light(FILE_CHANGES, (run.commit,)).to_pylist():
+        if row["change_kind"] == "deleted" and Stage.SYNTAX.value in row["stages_touched"]:
+            found.files.add(row["file_id"], "deleted_file")
     return found
 
 

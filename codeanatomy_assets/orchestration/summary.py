@@ -72,6 +72,7 @@ def as_text(built: dict[str, Any], command: Callable[[str], str]) -> str:
     lines += [
         "next:",
         f"  {command('status')}      what is built",
+        f"  {command('impact')}      which files this commit touched, and why",
         f"  {command('export OUT')}  the datasets as Parquet files",
         f"  {command('ui')}          lineage, runs and Materialize buttons in the browser",
     ]

@@ -33,7 +33,8 @@ def _table(name: str) -> Table:
 def _view(run: WritingRun, table: Table, files: frozenset[str] | None) -> DataFrame:
     if not _fits_in_memory(run, table, files):
         return run.read(table, files)
-    return run.spark.createDataFrame(run.read_light(table, files), table.spark_schema())
+    rows = run.read_light(table, files)
+    return run.spark.createDataFrame(rows if rows.num_rows else [], table.spark_schema())
 
 
 def _fits_in_memory(run: WritingRun, table: Table, files: frozenset[str] | None) -> bool:

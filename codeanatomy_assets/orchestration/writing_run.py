@@ -207,7 +207,7 @@ class WritingRun:
     def sources(self, files: frozenset[str] | None) -> StagedFiles:
         """Bytes of the readable Python files among these, as rows (file_id, path, content)."""
         rows = [row for row in self.read_light(REPO_SNAPSHOT, files).to_pylist() if is_readable(row)]
-        return self.staged(staging.SOURCES, self._contents(rows))
+        return self.staged(staging.SOURCES, self.contents(rows))
 
     def staged(self, schema: pa.Schema, rows: Iterable[staging.Staged]) -> StagedFiles:
         """Rows that Python made, as a DataFrame that executors can read wherever they are."""
@@ -215,7 +215,8 @@ class WritingRun:
         size = staging.stage(folder, schema, rows)
         return StagedFiles(staging.read_staged(self.spark, folder, schema, size), size)
 
-    def _contents(self, rows: list[dict[str, Any]]) -> Iterator[staging.Staged]:
+    def contents(self, rows: list[dict[str, Any]]) -> Iterator[tuple[str, str, bytes]]:
+        """(file_id, path, bytes) of rows of the snapshot."""
         by_blob: dict[str, list[dict[str, Any]]] = {}
         for row in rows:
             by_blob.setdefault(row["blob_id"], []).append(row)

@@ -66,16 +66,23 @@ class CompiledRule:
 
         return json.dumps(serde.dump(self._tree))
 
-    def spark_sql(
-        self, scoped: bool = False, buckets: Sequence[int] = (), named: Mapping[str, str] | None = None
-    ) -> str:
+    def spark_sql(self, scoped: bool = False, buckets: Sequence[int] = ()) -> str:
         """What Spark runs. Scoped: only rows of the files in `scope_files(file_id)`; with buckets, tables that have
-        their `bucket` column are pruned by it. `named` gives tables other names, as they stand in the text."""
+        their `bucket` column are pruned by it."""
         from codeanatomy_assets.rules.canonical import text_of
+
+        return text_of(self._in_scope(scoped, buckets))
+
+    def template(self, scoped: bool = False, buckets: Sequence[int] = ()) -> str:
+        """The same with tables in braces, as `spark.sql(template, **dataframes)` takes it."""
+        from codeanatomy_assets.rules.canonical import template_of
+
+        return template_of(self._in_scope(scoped, buckets))
+
+    def _in_scope(self, scoped: bool, buckets: Sequence[int]) -> exp.Query:
         from codeanatomy_assets.rules.scoping import scoped as in_scope
 
-        tree = in_scope(self._tree, "file_id", buckets) if scoped else self._tree
-        return text_of(tree, named or {})
+        return in_scope(self._tree, "file_id", buckets) if scoped else self._tree
 
 
 def compile_rule(rule: Rule, tables: Iterable[Table] = SOURCES) -> CompiledRule:

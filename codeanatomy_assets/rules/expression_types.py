@@ -13,7 +13,7 @@ from sqlglot.optimizer.scope import Scope, traverse_scope
 
 from codeanatomy_assets.contracts.table import Table
 from codeanatomy_assets.contracts.types import BOOLEAN, DOUBLE, INT, LONG, STRING, Array, Scalar, Struct, Type
-from codeanatomy_assets.rules.sources import branches, is_lateral, lateral_columns, sources_of
+from codeanatomy_assets.rules.sources import branches, is_lateral, lateral_columns, select_of, sources_of
 
 if TYPE_CHECKING:
     from codeanatomy_assets.rules.reading import Reader
@@ -86,7 +86,7 @@ class Types:
             if len(given) != len(first):
                 message = f"this branch of the UNION has {len(given)} columns, the first has {len(first)}"
                 raise self.reader.refuse(branch.expression, message)
-            for selected, (_, found), (name, wanted) in zip(branch.expression.selects, given, first, strict=True):
+            for selected, (_, found), (name, wanted) in zip(select_of(branch).selects, given, first, strict=True):
                 if not fits(found, wanted):
                     message = f"{name} is {found.ddl} here and {wanted.ddl} in the UNION's first branch"
                     raise self.reader.refuse(selected, message)
@@ -257,6 +257,7 @@ _TYPED: tuple[tuple[type[exp.Expr] | tuple[type[exp.Expr], ...], Callable[[Types
     (exp.ArrayContains, Types._of_array_contains),
     (exp.ArraySize, Types._of_size),
     (exp.GenerateSeries, Types._of_sequence),
+    (exp.Array, lambda types, node: Array(types._same(node.expressions, node))),
     (exp.Count, Types._of_count),
     (exp.Sum, Types._of_sum),
     (exp.Cast, Types._of_cast),

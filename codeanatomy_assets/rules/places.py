@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def place_of(node: exp.Expr, sql: str) -> Place | None:
-    """Of the first token under this node that the tokenizer left an offset on; a bare literal has none: its holder's."""
+    """Of the first token under this node that has an offset; if none has, of the node that holds it."""
     holder: exp.Expr | None = node
     while holder is not None:
         offsets = [part.meta["start"] for part in holder.walk() if "start" in part.meta]

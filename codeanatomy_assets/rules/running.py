@@ -46,5 +46,4 @@ def _run_one(
     if scope is not None:
         given[SCOPE_TABLE] = scope
     # Spark binds a DataFrame to a name in braces for this statement only.
-    sql = rule.spark_sql(scope is not None, buckets, {name: f"{{{name}}}" for name in given})
-    return spark.sql(sql, **given)
+    return spark.sql(rule.template(scope is not None, buckets), None, **given)

@@ -16,7 +16,15 @@ from sqlglot import exp
 from sqlglot.optimizer.scope import Scope, build_scope
 
 from codeanatomy_assets.contracts.table import BUCKET
-from codeanatomy_assets.rules.sources import Source, branches, is_lateral, output_names, projections, sources_of
+from codeanatomy_assets.rules.sources import (
+    Source,
+    branches,
+    is_lateral,
+    output_names,
+    projections,
+    select_of,
+    sources_of,
+)
 
 SCOPE_TABLE = "scope_files"
 SCOPE_COLUMN = "file_id"
@@ -51,7 +59,7 @@ def _restrictions(root: Scope, column: str) -> list[tuple[_Reference, str]]:
     found: list[tuple[_Reference, str]] = []
     users: dict[int, list[_Reference]] = defaultdict(list)
     _follow(root, frozenset({column}), found, users)
-    for name in [cte.alias for cte in reversed(root.expression.ctes)]:
+    for name in [cte.alias for cte in reversed(select_of(root).ctes)]:
         named = root.cte_sources[name]
         if not isinstance(named, Scope):
             continue
@@ -75,7 +83,7 @@ def _follow(
     """Carry the restriction of these output columns to the sources of every branch."""
     positions = [output_names(scope).index(column) for column in sorted(columns)]
     for branch in branches(scope):
-        projected = [branch.expression.selects[position].unalias() for position in positions]
+        projected = [select_of(branch).selects[position].unalias() for position in positions]
         pins = _pinned(branch, [each for each in projected if isinstance(each, exp.Column)])
         for alias, source in sources_of(branch).items():
             reference = _Reference(branch, alias, source, frozenset(name for holder, name in pins if holder == alias))
@@ -107,7 +115,7 @@ def _can_restrict(scope: Scope, column: str) -> bool:
 
 
 def _passes_through(branch: Scope, projection: exp.Expr) -> bool:
-    select = branch.expression
+    select = select_of(branch)
     if not isinstance(projection, exp.Column) or projection.table in _nullable(branch):
         return False
     if is_lateral(sources_of(branch)[projection.table]):
@@ -133,7 +141,7 @@ def _nullable(branch: Scope) -> set[str]:
 def _pinned(branch: Scope, columns: Iterable[exp.Column]) -> set[Pin]:
     """All columns of the sources that hold the same file id as these, by the equalities that joins ask for."""
     pins = {(column.table, column.name) for column in columns if _passes_through(branch, column)}
-    equalities = list(_equalities(branch.expression))
+    equalities = list(_equalities(select_of(branch)))
     before = -1
     while len(pins) != before:
         before = len(pins)

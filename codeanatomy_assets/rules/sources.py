@@ -1,4 +1,4 @@
-"""What a SELECT reads from: its tables, subqueries and lateral views, and how an output column is made in each branch."""
+"""What a SELECT reads from: tables, subqueries and lateral views; and how each branch makes an output column."""
 
 from __future__ import annotations
 
@@ -31,6 +31,12 @@ def output_names(source: Scope) -> list[str]:
     return list(query.named_selects) if isinstance(query, exp.Query) else []
 
 
+def select_of(branch: Scope) -> exp.Select:
+    """The SELECT of a scope that is no UNION."""
+    assert isinstance(branch.expression, exp.Select), "a branch is a SELECT"
+    return branch.expression
+
+
 def branches(scope: Scope) -> Iterator[Scope]:
     """The SELECTs of a UNION from left to right; of a SELECT itself."""
     if scope.set_operation_scopes:
@@ -44,4 +50,4 @@ def projections(scope: Scope, name: str) -> Iterator[tuple[Scope, exp.Expr]]:
     """How each branch makes an output column: a UNION's columns go by position, named by its first branch."""
     position = output_names(scope).index(name)
     for branch in branches(scope):
-        yield branch, branch.expression.selects[position].unalias()
+        yield branch, select_of(branch).selects[position].unalias()

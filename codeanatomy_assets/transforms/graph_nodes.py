@@ -38,6 +38,7 @@ READS = (
     SCIP_FINGERPRINTS.name,
 )
 
+_IMPLEMENTED = "filter(relationships, r -> array_contains(r.kinds, 'implementation'))"
 # Columns of dim_exported_defs with the text of an entity, each beside its id.
 _TEXTS_OF_EXPORTS = ("qname", "target_qname", "own_symbol", "symbol")
 # The last descriptor's name: a quoted one may hold anything but a single backtick.
@@ -146,7 +147,7 @@ def _diagnostic_nodes(views: Views) -> DataFrame:
 
 def _global_nodes(views: Views) -> DataFrame:
     """Symbols and qualified names, each once a file that mentions it."""
-    mentioned = reduce(lambda left, right: left.unionByName(right), [*_symbols(views), *_names(views), _reached(views)])
+    mentioned = reduce(lambda left, right: left.unionByName(right), [_symbols(views), *_names(views), _reached(views)])
     is_symbol = f"node_id LIKE '{identity.SYMBOL.prefix}\\\\_%'"
     return mentioned.distinct().selectExpr(
         "file_id",
@@ -161,19 +162,16 @@ def _global_nodes(views: Views) -> DataFrame:
     )
 
 
-def _symbols(views: Views) -> list[DataFrame]:
-    """The symbols that a file defines or mentions, and those that they implement."""
-    rows = views[SCIP_SYMBOLS.name]
-    return [
-        rows.selectExpr("file_id", "symbol_id AS node_id", "symbol AS text"),
-        implemented(views).selectExpr("file_id", "implemented.symbol_id AS node_id", "implemented.symbol AS text"),
-    ]
+def _symbols(views: Views) -> DataFrame:
+    """The symbols that a file defines or mentions, and those that they implement: one reading for both."""
+    own = "array(struct(symbol_id AS node_id, symbol AS text))"
+    others = f"transform({_IMPLEMENTED}, r -> struct(r.symbol_id AS node_id, r.symbol AS text))"
+    return views[SCIP_SYMBOLS.name].selectExpr("file_id", f"inline(concat({own}, {others}))")
 
 
 def implemented(views: Views) -> DataFrame:
     """file_id, symbol_id and the symbol that it implements."""
-    of_kind = "filter(relationships, r -> array_contains(r.kinds, 'implementation'))"
-    return views[SCIP_SYMBOLS.name].selectExpr("file_id", "symbol_id", f"explode({of_kind}) AS implemented")
+    return views[SCIP_SYMBOLS.name].selectExpr("file_id", "symbol_id", f"explode({_IMPLEMENTED}) AS implemented")
 
 
 def _names(views: Views) -> list[DataFrame]:

@@ -21,7 +21,6 @@ from codeanatomy_assets.contracts.impact import IMPACTED_FILES
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-STRATEGIES = ("symbol_closure", "import_closure", "hybrid")
 CONSTRUCTORS = ("__init__", "__new__", "__call__")
 # What importers can see of an export: when none of it differs, nothing changed for them.
 SEEN = (
@@ -80,7 +79,7 @@ def _seen(rows: Iterable[Row]) -> list[str]:
 
 def _changed(file_id: str, entry: str, old: list[Row], new: list[Row]) -> ChangedExport:
     rows = [*new, *old]
-    ids = {row[name] for row in rows for name in ("own_symbol_id", "symbol_id") if row[name] is not None}
+    ids = {row["own_symbol_id"] for row in rows if row["own_symbol_id"] is not None}
     return ChangedExport(
         file_id=file_id,
         entry_path=entry,
@@ -199,7 +198,7 @@ def importers_of_reexports(entries: Mapping[str, Mapping[str, str]], imports: It
 
 
 def callers(changed: Iterable[ChangedExport], occurrences: Iterable[Row], names: Iterable[Row]) -> Reasons:
-    """Who names a symbol, or may call by a qualified name, that a changed entry defines or leads to."""
+    """Who names a symbol that a changed entry defines, or may call by its qualified name."""
     by_symbol = {symbol_id: each for each in changed for symbol_id in each.symbol_ids}
     by_qname = {each.qname: each for each in changed}
     reasons = Reasons()

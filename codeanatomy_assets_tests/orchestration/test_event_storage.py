@@ -27,6 +27,8 @@ from dagster._core.storage.sqlite_storage import DagsterSqliteStorage
 from codeanatomy_assets.orchestration.build import dagster_instance, write_instance_config
 from codeanatomy_assets.orchestration.event_storage import (
     EVENTS,
+    BatchedEventLog,
+    KeptRunStorage,
     StateStorage,
     record_materializations,
 )
@@ -149,11 +151,10 @@ def stage(context: dg.AssetExecutionContext) -> Iterator[dg.MaterializeResult[No
         yield dg.MaterializeResult(asset_key=name)
 
 
-@dg.multi_asset(specs=[dg.AssetSpec("broken")], partitions_def=FILES)
-def broken_stage(context: dg.AssetExecutionContext) -> Iterator[dg.MaterializeResult[None]]:
+@dg.asset(partitions_def=FILES)
+def broken(context: dg.AssetExecutionContext) -> None:
     record_materializations(context, [dg.AssetMaterialization("broken", partition=KEYS[0])])
     raise ValueError("no rows today")
-    yield
 
 
 def run(instance: dg.DagsterInstance, assets: dg.AssetsDefinition, raise_on_error: bool = True) -> Any:
@@ -183,12 +184,29 @@ def test_a_run_on_a_control_key_records_the_files_as_its_own(instance: dg.Dagste
 
 
 def test_a_step_that_fails_keeps_what_was_recorded_and_its_error(instance: dg.DagsterInstance) -> None:
-    ran = run(instance, broken_stage, raise_on_error=False)
+    ran = run(instance, broken, raise_on_error=False)
     logs = instance.all_logs(ran.run_id)
     assert logs[-1].dagster_event_type == DagsterEventType.PIPELINE_FAILURE
     [failed] = [entry for entry in logs if entry.dagster_event_type == DagsterEventType.STEP_FAILURE]
     assert "no rows today" in str(failed.get_dagster_event().step_failure_data.error)
     assert instance.get_materialized_partitions(dg.AssetKey("broken")) == {KEYS[0]}
+
+
+@dg.asset(partitions_def=FILES, check_specs=[dg.AssetCheckSpec("keys", asset="checked")])
+def checked() -> Iterator[dg.MaterializeResult[None]]:
+    yield dg.MaterializeResult(check_results=[dg.AssetCheckResult(check_name="keys", passed=True)])
+
+
+@pytest.mark.parametrize("batch_size", ["0", "1000"])
+def test_a_check_planned_and_passed_is_found(
+    instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch, batch_size: str
+) -> None:
+    monkeypatch.setenv("DAGSTER_EVENT_BATCH_SIZE", batch_size)
+    ran = run(instance, checked)
+    check = dg.AssetCheckKey(dg.AssetKey("checked"), "keys")
+    [(found, record)] = instance.event_log_storage.get_latest_asset_check_execution_by_key([check]).items()
+    assert (found, record.run_id, record.status.value) == (check, ran.run_id, "SUCCEEDED")
+    assert instance.get_materialized_partitions(dg.AssetKey("checked")) == {IMPACTED}
 
 
 def test_a_watched_run_is_told_of_events_from_elsewhere(settings: Settings, instance: dg.DagsterInstance) -> None:
@@ -233,7 +251,8 @@ def test_the_web_server_and_the_daemon_are_configured_to_use_it(settings: Settin
     home = write_instance_config(settings)
     assert yaml.safe_load((home / "dagster.yaml").read_text())["storage"]["custom"]["class"] == "StateStorage"
     with dg.DagsterInstance.from_config(str(home)) as instance:
-        assert isinstance(instance._storage, StateStorage)
+        assert isinstance(instance.event_log_storage, BatchedEventLog)
+        assert isinstance(instance.run_storage, KeptRunStorage)
 
 
 WRITER = """

@@ -1,4 +1,4 @@
-"""Rules are tried on a handful of rows: planning them adaptively and compiling them would cost more than running them."""
+"""Rules are tried on a handful of rows: adaptive plans and compiled code would cost more than the rows do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Running the examples of all rules in one go: each example's ids carry its own tag, so that none sees another's rows."""
+"""All rules' examples in one run: the ids of each carry a tag of its own, so that none sees another's rows."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ def outcomes(spark: SparkSession, rules: Iterable[Rule]) -> dict[tuple[str, str]
             for row in example.rows:
                 rows[row.table.name].append(_tagged(row.complete(), _tag(rule, example)))
     found: dict[tuple[str, str], Outcome] = {(rule.name, each.name): [] for rule in rules for each in rule.examples}
-    for row in run(spark, [compile_rule(rule) for rule in rules], views_of(spark, rows)).collect():
-        rule_name, example_name, _ = row["file_id"].split(SEPARATOR)
-        if row["rule"] == rule_name:
-            found[rule_name, example_name].append(_untagged(row.asDict()))
+    for made in run(spark, [compile_rule(rule) for rule in rules], views_of(spark, rows)).collect():
+        rule_name, example_name, _ = made["file_id"].split(SEPARATOR)
+        if made["rule"] == rule_name:
+            found[rule_name, example_name].append(_untagged(made.asDict()))
     return found
 
 

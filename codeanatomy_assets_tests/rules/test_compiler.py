@@ -40,10 +40,10 @@ def refusal(rule: Rule) -> RuleError:
         ("c.bstart, c.bend", "bstart, c.bend", "bstart, c.bend", r"bstart is a column of c, o: say which"),
         ("c.bstart, c.bend", "nowhere, c.bend", "nowhere", r"nowhere is a column of no source here.*c: file_id"),
         ("c.bstart, c.bend", "d.bstart, c.bend", "d.bstart", r"no source d here; known: c, o"),
-        ("o.role = 'read'", "o.role = 1", "o.role = 1", r"1 is int where the others of eq are string"),
+        ("o.role = 'read'", "o.role = 1", "1\n", r"1 is int where the others of eq are string"),
         ("o.role = 'read'", "o.bend", "o.bend", r"and takes boolean, and o.bend is int"),
         ("o.role = 'read'", "CONCAT(o.role, o.bend) = 'x'", "o.bend) =", r"concat takes string, and o.bend is int"),
-        ("1 AS score", "'high' AS score", "score", r"score is string, the contract says double"),
+        ("1 AS score", "'high' AS score", "'high'", r"score is string, the contract says double"),
         ("1 AS score", "RAND() AS score", "RAND", r"rand may give another answer"),
         ("'span'", "UUID()", "UUID", r"uuid may give another answer"),
         ("1 AS score", "MONOTONICALLY_INCREASING_ID() AS score", "MONO", r"monotonically_increasing_id may give"),
@@ -226,6 +226,14 @@ def test_a_with_that_another_branch_reads_whole_is_scoped_where_it_is_used() -> 
     scoped = compile_rule(rule_of(sql)).spark_sql(scoped=True)
     assert scoped.count("LEFT SEMI JOIN scope_files") == 1
     assert "FROM `cst_callsites` AS `_whole`" not in scoped
+
+
+def test_a_template_has_its_tables_in_braces_and_doubles_other_braces() -> None:
+    template = compile_rule(changed("'read'", "'{read}'")).template(scoped=True)
+    sql = compile_rule(changed("'read'", "'{read}'")).spark_sql(scoped=True)
+    names = {"cst_callsites": "`cst_callsites`", "scip_occurrences": "`scip_occurrences`", "scope_files": "scope_files"}
+    assert "{scope_files} AS `_scope`" in template
+    assert template.format(**names) == sql
 
 
 def test_every_rule_compiles_and_keeps_its_tree_as_json() -> None:

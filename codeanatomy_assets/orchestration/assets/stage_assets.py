@@ -6,8 +6,10 @@ from dataclasses import dataclass
 import dagster as dg
 
 from codeanatomy_assets import catalog
+from codeanatomy_assets.contracts.checks import Violation, checks_of
 from codeanatomy_assets.contracts.table import Stage, Table
 from codeanatomy_assets.errors import BadInput
+from codeanatomy_assets.orchestration.checking import IntegrityBroken, violations
 from codeanatomy_assets.orchestration.event_storage import record_materializations
 from codeanatomy_assets.orchestration.fingerprints import BUILT_STAGES
 from codeanatomy_assets.orchestration.partitions import CONTROL_KEYS, FILES
@@ -44,6 +46,16 @@ Body = Callable[[WritingRun, Sequence[Table]], Iterator[Produced]]
 BODIES: dict[Stage, Body] = {}
 
 
+def run_stage(run: WritingRun, stage: Stage, tables: Sequence[Table]) -> tuple[list[Produced], list[Violation]]:
+    """Compute datasets of a stage and check what was written of them."""
+    with timed(run.seconds, stage.value):
+        produced = list(BODIES[stage](run, tables))
+    with timed(run.seconds, "checks"):
+        broken = violations(run, stage, [done.table for done in produced])
+    run.done.add(stage)
+    return produced, broken
+
+
 def stage_assets(stage: Stage, deps: Mapping[str, Sequence[str]], body: Body) -> dg.AssetsDefinition:
     """The stage's datasets as assets; `body` computes those selected, in pipeline order."""
     tables = catalog.of_stage(stage)
@@ -57,6 +69,7 @@ def stage_assets(stage: Stage, deps: Mapping[str, Sequence[str]], body: Body) ->
         can_subset=True,
         pool=WRITER_POOL,
         required_resource_keys={"session"},
+        check_specs=[_check_spec(table) for table in tables],
     )
     def stage_step(context: dg.AssetExecutionContext) -> Iterator[dg.MaterializeResult[None]]:
         session: RunSession = context.resources.session
@@ -67,13 +80,16 @@ def stage_assets(stage: Stage, deps: Mapping[str, Sequence[str]], body: Body) ->
         if run.moves_commit and len(selected) < len(tables):
             raise BadInput(f"an update is one piece: launch update_job with all assets of the {stage} stage")
         session.progress.say(f"{stage}: {', '.join(table.name for table in selected)}")
-        with timed(run.seconds, stage.value):
-            produced = list(body(run, selected))
-        run.done.add(stage)
+        produced, broken = run_stage(run, stage, selected)
         _record_files(context, run, [done for done in produced if done.table in selected])
         for done in produced:
             if done.table in selected:
-                yield dg.MaterializeResult(asset_key=done.table.name, metadata=_figures(run, done))
+                checked = _check_result(done.table, [each for each in broken if each.table in _names(done.table)])
+                yield dg.MaterializeResult(
+                    asset_key=done.table.name, metadata=_figures(run, done), check_results=[checked]
+                )
+        if broken:
+            raise IntegrityBroken(broken)
         if not run.moves_commit and any(done.written and done.written.owners for done in produced):
             _rebuild_downstream(run, stage, produced)
             session.finish(
@@ -88,7 +104,9 @@ def _rebuild_downstream(run: WritingRun, stage: Stage, produced: Sequence[Produc
     written = [done.written for done in produced if done.written is not None and done.table.bucketed]
     run.chosen = frozenset[str]().union(*(each.owners for each in written))
     for later in BUILT_STAGES[BUILT_STAGES.index(stage) + 1 :]:
-        list(BODIES[later](run, catalog.of_stage(later)))
+        _, broken = run_stage(run, later, catalog.of_stage(later))
+        if broken:
+            raise IntegrityBroken(broken)
 
 
 def asset_spec(table: Table, deps: Sequence[str]) -> dg.AssetSpec:
@@ -103,6 +121,32 @@ def asset_spec(table: Table, deps: Sequence[str]) -> dg.AssetSpec:
         code_version=table.fingerprint()[:16],
         metadata={"dagster/column_schema": column_schema(table), "dagster/table_name": table.name},
     )
+
+
+CHECK = "contract"
+
+
+def _check_spec(table: Table) -> dg.AssetCheckSpec:
+    """All that the contract promises of the dataset's rows, as one check that blocks what comes after."""
+    listed = "\n".join(f"- `{check.name}`: {check.doc}" for check in checks_of(table))
+    return dg.AssetCheckSpec(CHECK, asset=table.name, blocking=True, description=f"Over what was written:\n{listed}")
+
+
+def _check_result(table: Table, broken: Sequence[Violation]) -> dg.AssetCheckResult:
+    told: dict[str, dg.MetadataValue | str | int] = {"checks": len(checks_of(table))}
+    told |= {each.check: f"{each.rows} rows, e.g. {each.example}" for each in broken}
+    return dg.AssetCheckResult(
+        passed=not broken,
+        asset_key=table.name,
+        check_name=CHECK,
+        severity=dg.AssetCheckSeverity.ERROR,
+        metadata=told,
+    )
+
+
+def _names(table: Table) -> tuple[str, ...]:
+    """What violations call the dataset: those of rules are found together."""
+    return (table.name, table.storage_name)
 
 
 def column_schema(table: Table) -> dg.TableSchema:

@@ -20,8 +20,8 @@ from codeanatomy_assets.rules.example_rows import (
 )
 from codeanatomy_assets.rules.rule import Example, Rule
 
-# Every call has a row of the last step, so none is lost; of a call's rows those of its first step are kept:
-# 1 the indexer's symbol, 2 a local name assigned from another, 3 qualified names, 9 the reason why there is none.
+# Every call has a row, so none is lost; of a call's rows those of its first step are kept: 1 the indexer's symbol,
+# 2 a local name assigned from another (or from one that was), 3 qualified names, 9 no definition, for the first reason.
 RULE = Rule(
     name="rel_calls",
     owner=syntax.CALLSITES,
@@ -33,20 +33,16 @@ RULE = Rule(
         "where they are read. A call that leads to no definition of this repository says why."
     ),
     sql="""
-        WITH symbol_defs AS (
-            SELECT e.own_symbol_id AS symbol_id, e.target_def_id AS def_id, e.target_file_id,
-                   MAX(CASE WHEN e.def_id = e.target_def_id THEN 'definition' ELSE 'alias' END) AS method
-            FROM dim_exported_defs AS e
-            WHERE e.is_effective AND e.target_kind = 'definition'
-              AND e.own_symbol_id IS NOT NULL AND e.target_def_id IS NOT NULL
-            GROUP BY e.own_symbol_id, e.target_def_id, e.target_file_id
-        ),
-        callees AS (
-            SELECT c.file_id, c.call_id, c.scope_id, c.bstart, c.bend, o.symbol_id, o.symbol_kind, o.module
+        WITH sites AS (
+            SELECT c.file_id, c.call_id AS via_id, c.scope_id, c.bstart, c.bend,
+                   c.callee_bstart AS name_bstart, c.callee_bend AS name_bend, 'call' AS site
             FROM cst_callsites AS c
-            JOIN scip_occurrences AS o
-              ON o.file_id = c.file_id AND o.bstart = c.callee_bstart AND o.bend = c.callee_bend AND o.role = 'read'
             WHERE c.callee_kind <> 'other'
+            UNION ALL
+            SELECT r.file_id, r.ref_id, r.scope_id, r.bstart, r.bend, r.bstart, r.bend,
+                   CASE WHEN r.usage = 'decorator' THEN 'decorator' ELSE 'property' END
+            FROM cst_name_refs AS r
+            WHERE r.usage = 'decorator' OR r.context = 'attribute' AND r.usage <> 'callee'
         ),
         assigned AS (
             SELECT r.file_id, o.symbol_id, s.symbol_id AS from_symbol_id
@@ -57,33 +53,92 @@ RULE = Rule(
              AND s.role = 'read'
             WHERE r.context = 'store' AND r.assigned_bstart IS NOT NULL
         ),
-        properties AS (
-            SELECT e.own_symbol_id AS symbol_id, d.def_id, d.file_id
-            FROM cst_defs AS d
-            JOIN dim_exported_defs AS e ON e.file_id = d.file_id AND e.def_id = d.def_id
-            WHERE e.own_symbol_id IS NOT NULL
-              AND (ARRAY_CONTAINS(d.decorators, 'property')
-                   OR ARRAY_CONTAINS(d.decorators, 'cached_property')
-                   OR ARRAY_CONTAINS(d.decorators, 'functools.cached_property'))
-            GROUP BY e.own_symbol_id, d.def_id, d.file_id
+        read AS (
+            SELECT s.file_id, s.via_id, s.scope_id, s.bstart, s.bend, s.site, o.symbol_kind, o.module, o.symbol_id,
+                   COALESCE(b.from_symbol_id, a.from_symbol_id) AS from_symbol_id
+            FROM sites AS s
+            JOIN scip_occurrences AS o
+              ON o.file_id = s.file_id AND o.bstart = s.name_bstart AND o.bend = s.name_bend AND o.role = 'read'
+            LEFT JOIN assigned AS a ON a.file_id = s.file_id AND a.symbol_id = o.symbol_id AND s.site = 'call'
+            LEFT JOIN assigned AS b ON b.file_id = a.file_id AND b.symbol_id = a.from_symbol_id
         ),
-        classes AS (
-            SELECT e.def_id, e.file_id, e.entry_path
-            FROM dim_exported_defs AS e
-            WHERE e.kind = 'class' AND e.def_id IS NOT NULL
-            GROUP BY e.def_id, e.file_id, e.entry_path
+        meant AS (
+            SELECT r.file_id, r.via_id, r.scope_id, r.bstart, r.bend, r.site, r.symbol_kind, r.module,
+                   n.detour, n.symbol_id
+            FROM read AS r
+            LATERAL VIEW POSEXPLODE(ARRAY(r.symbol_id, r.from_symbol_id)) n AS detour, symbol_id
+        ),
+        defined AS (
+            SELECT m.file_id, m.via_id, m.scope_id, m.bstart, m.bend, m.site, m.detour, e.target_file_id,
+                   CASE WHEN m.site = 'property' AND (ARRAY_CONTAINS(d.decorators, 'property')
+                                                      OR ARRAY_CONTAINS(d.decorators, 'cached_property')
+                                                      OR ARRAY_CONTAINS(d.decorators, 'functools.cached_property'))
+                        THEN e.def_id
+                        WHEN m.site <> 'property' AND e.is_effective THEN e.target_def_id END AS def_id,
+                   CASE WHEN m.detour > 0 OR e.def_id IS NULL OR e.def_id <> e.target_def_id THEN 'alias'
+                        ELSE 'definition' END AS method,
+                   CASE WHEN m.module = 'builtins' THEN 2
+                        WHEN m.symbol_kind IN ('local', 'parameter') THEN 3
+                        WHEN z.symbol_id IS NOT NULL THEN 4
+                        ELSE 5 END AS reason
+            FROM meant AS m
+            LEFT JOIN dim_exported_defs AS e ON e.own_symbol_id = m.symbol_id AND e.target_kind = 'definition'
+            LEFT JOIN cst_defs AS d ON d.def_id = e.def_id AND m.site = 'property'
+            LEFT JOIN scip_symbols AS z ON z.symbol_id = m.symbol_id AND z.is_defined_here AND m.site = 'call'
+        ),
+        hits AS (
+            SELECT d.file_id, d.via_id, d.scope_id, d.bstart, d.bend, d.def_id, d.target_file_id,
+                   CASE WHEN d.site = 'call' THEN d.method ELSE d.site END AS method,
+                   CASE WHEN d.def_id IS NULL THEN 9 ELSE 1 + d.detour END AS step,
+                   CASE WHEN d.method = 'alias' THEN 2 ELSE 1 END AS doubt,
+                   'cst+scip' AS origin,
+                   d.reason
+            FROM defined AS d
+            WHERE d.def_id IS NOT NULL OR d.site = 'call' AND d.detour = 0
+            UNION ALL
+            SELECT c.file_id, c.call_id, c.scope_id, c.bstart, c.bend, e.target_def_id, e.target_file_id,
+                   CASE WHEN e.hops > 0 THEN 'reexport' ELSE 'candidate' END,
+                   CASE WHEN e.target_def_id IS NULL THEN 9 ELSE 3 END,
+                   CASE WHEN q.source = 'star' THEN 3 ELSE 2 END,
+                   'cst',
+                   CASE WHEN c.callee_kind = 'other' THEN 1
+                        WHEN ARRAY_CONTAINS(c.candidates.source, 'builtin') THEN 2
+                        WHEN i.module IS NOT NULL THEN 5
+                        WHEN f.file_id IS NULL OR f.failure IS NOT NULL THEN 6
+                        WHEN r.binding IN ('local', 'enclosing') THEN 7
+                        ELSE 8 END
+            FROM cst_callsites AS c
+            LEFT JOIN dim_qualified_names AS q
+              ON q.file_id = c.file_id AND q.subject_id = c.call_id AND q.subject_kind = 'call'
+             AND q.source <> 'builtin'
+            LEFT JOIN dim_exported_defs AS e
+              ON e.qname_id = q.qname_id AND e.is_effective AND e.target_def_id IS NOT NULL
+            LEFT JOIN py_imports_resolved AS i
+              ON i.file_id = c.file_id AND i.resolution IN ('external', 'stdlib') AND q.source = 'import'
+             AND (q.qname = i.module OR STARTSWITH(q.qname, CONCAT(i.module, '.')))
+            LEFT JOIN cst_name_refs AS r ON r.file_id = c.file_id AND r.bstart = c.bstart AND r.context = 'load'
+            LEFT JOIN scip_fingerprints AS f ON f.file_id = c.file_id
+        ),
+        ranked AS (
+            SELECT h.file_id, h.via_id, h.scope_id, h.bstart, h.bend, h.def_id, h.target_file_id, h.method, h.step,
+                   h.doubt, h.origin,
+                   MIN(h.step) OVER (PARTITION BY h.file_id, h.via_id) AS first_step,
+                   MIN(h.reason) OVER (PARTITION BY h.file_id, h.via_id) AS reason
+            FROM hits AS h
         ),
         looked_up AS (
             SELECT k.def_id AS class_id, m.position, m.class.path, m.class.local_qname
-            FROM classes AS k
+            FROM dim_exported_defs AS k
             JOIN py_interface AS i
               ON i.file_id = k.file_id AND i.kind = 'mro'
              AND REPLACE(i.entry_path, '.<locals>', '') = CONCAT(k.entry_path, '.<mro>')
             LATERAL VIEW POSEXPLODE(i.mro) m AS position, class
+            WHERE k.kind = 'class' AND k.def_id IS NOT NULL
         ),
         tried AS (
             SELECT l.class_id, l.position, e.def_id, e.file_id,
-                   MIN(CASE WHEN e.def_id IS NOT NULL THEN l.position END) OVER (PARTITION BY l.class_id) AS first_found,
+                   MIN(CASE WHEN e.def_id IS NOT NULL THEN l.position END)
+                       OVER (PARTITION BY l.class_id) AS first_found,
                    MIN(CASE WHEN l.path IS NULL THEN l.position END) OVER (PARTITION BY l.class_id) AS first_outside
             FROM looked_up AS l
             LEFT JOIN repo_snapshot AS s ON s.path = l.path
@@ -91,121 +146,30 @@ RULE = Rule(
               ON e.file_id = s.file_id AND e.kind = 'function' AND e.is_effective AND e.name = '__init__'
              AND e.entry_path = CONCAT(REPLACE(l.local_qname, '.<locals>', ''), '.__init__')
         ),
-        constructors AS (
-            SELECT t.class_id, t.def_id, t.file_id, CASE WHEN t.first_outside < t.first_found THEN 2 ELSE 1 END AS doubt
-            FROM tried AS t
-            WHERE t.position = t.first_found AND t.def_id IS NOT NULL
-        ),
-        callee_facts AS (
-            SELECT c.file_id, c.call_id,
-                   MAX(CASE WHEN c.module = 'builtins' THEN 1 ELSE 0 END) AS is_builtin,
-                   MAX(CASE WHEN c.symbol_kind IN ('local', 'parameter') THEN 1 ELSE 0 END) AS is_value,
-                   MAX(CASE WHEN s.symbol_id IS NULL THEN 0 ELSE 1 END) AS is_here
-            FROM callees AS c
-            LEFT JOIN scip_symbols AS s ON s.symbol_id = c.symbol_id AND s.is_defined_here
-            GROUP BY c.file_id, c.call_id
-        ),
-        name_facts AS (
-            SELECT q.file_id, q.subject_id AS call_id, COUNT(*) AS n
-            FROM dim_qualified_names AS q
-            JOIN py_imports_resolved AS r
-              ON r.file_id = q.file_id AND r.resolution IN ('external', 'stdlib')
-             AND (q.qname = r.module OR STARTSWITH(q.qname, CONCAT(r.module, '.')))
-            WHERE q.subject_kind = 'call' AND q.source = 'import'
-            GROUP BY q.file_id, q.subject_id
-        ),
-        first_names AS (
-            SELECT r.file_id, r.bstart, MAX(CASE WHEN r.binding IN ('local', 'enclosing') THEN 1 ELSE 0 END) AS is_local
-            FROM cst_name_refs AS r
-            WHERE r.context = 'load'
-            GROUP BY r.file_id, r.bstart
-        ),
-        hits AS (
-            SELECT c.file_id, c.call_id AS via_id, c.scope_id, c.bstart, c.bend, t.def_id, t.target_file_id,
-                   t.method, 1 AS step, CASE WHEN t.method = 'alias' THEN 2 ELSE 1 END AS doubt,
-                   'cst+scip' AS origin, NULL AS reason
-            FROM callees AS c
-            JOIN symbol_defs AS t ON t.symbol_id = c.symbol_id
-            UNION ALL
-            SELECT c.file_id, c.call_id, c.scope_id, c.bstart, c.bend, t.def_id, t.target_file_id,
-                   'alias', 2, 2, 'cst+scip', NULL
-            FROM callees AS c
-            JOIN assigned AS a ON a.file_id = c.file_id AND a.symbol_id = c.symbol_id
-            LEFT JOIN assigned AS b ON b.file_id = a.file_id AND b.symbol_id = a.from_symbol_id
-            JOIN symbol_defs AS t ON t.symbol_id = COALESCE(b.from_symbol_id, a.from_symbol_id)
-            UNION ALL
-            SELECT c.file_id, c.call_id, c.scope_id, c.bstart, c.bend, e.target_def_id, e.target_file_id,
-                   CASE WHEN e.hops > 0 THEN 'reexport' ELSE 'candidate' END, 3,
-                   CASE WHEN q.source = 'star' THEN 3 ELSE 2 END, 'cst', NULL
-            FROM cst_callsites AS c
-            JOIN dim_qualified_names AS q
-              ON q.file_id = c.file_id AND q.subject_id = c.call_id AND q.subject_kind = 'call'
-             AND q.source <> 'builtin'
-            JOIN dim_exported_defs AS e
-              ON e.qname_id = q.qname_id AND e.is_effective AND e.target_def_id IS NOT NULL
-            UNION ALL
-            SELECT r.file_id, r.ref_id, r.scope_id, r.bstart, r.bend, t.def_id, t.target_file_id,
-                   'decorator', 1, CASE WHEN t.method = 'alias' THEN 2 ELSE 1 END, 'cst+scip', NULL
-            FROM cst_name_refs AS r
-            JOIN scip_occurrences AS o
-              ON o.file_id = r.file_id AND o.bstart = r.bstart AND o.bend = r.bend AND o.role = 'read'
-            JOIN symbol_defs AS t ON t.symbol_id = o.symbol_id
-            WHERE r.usage = 'decorator'
-            UNION ALL
-            SELECT r.file_id, r.ref_id, r.scope_id, r.bstart, r.bend, p.def_id, p.file_id,
-                   'property', 1, 1, 'cst+scip', NULL
-            FROM cst_name_refs AS r
-            JOIN scip_occurrences AS o
-              ON o.file_id = r.file_id AND o.bstart = r.bstart AND o.bend = r.bend AND o.role = 'read'
-            JOIN properties AS p ON p.symbol_id = o.symbol_id
-            WHERE r.context = 'attribute' AND NOT r.usage IN ('callee', 'decorator')
-            UNION ALL
-            SELECT c.file_id, c.call_id, c.scope_id, c.bstart, c.bend, NULL, NULL,
-                   'unresolved', 9, 4, 'cst',
-                   CASE WHEN c.callee_kind = 'other' THEN 'dynamic'
-                        WHEN s.is_builtin = 1 OR ARRAY_CONTAINS(c.candidates.source, 'builtin') THEN 'builtin'
-                        WHEN s.is_value = 1 THEN 'parameter'
-                        WHEN s.is_here = 1 THEN 'no_definition'
-                        WHEN s.is_here = 0 OR q.n > 0 THEN 'external'
-                        WHEN f.file_id IS NULL OR f.failure IS NOT NULL THEN 'not_indexed'
-                        WHEN b.is_local = 1 THEN 'parameter'
-                        ELSE 'no_occurrence' END
-            FROM cst_callsites AS c
-            LEFT JOIN callee_facts AS s ON s.file_id = c.file_id AND s.call_id = c.call_id
-            LEFT JOIN name_facts AS q ON q.file_id = c.file_id AND q.call_id = c.call_id
-            LEFT JOIN first_names AS b ON b.file_id = c.file_id AND b.bstart = c.bstart
-            LEFT JOIN scip_fingerprints AS f ON f.file_id = c.file_id
-        ),
-        ranked AS (
-            SELECT h.file_id, h.via_id, h.scope_id, h.bstart, h.bend, h.def_id, h.target_file_id, h.method, h.step,
-                   h.doubt, h.origin, h.reason,
-                   MIN(h.step) OVER (PARTITION BY h.file_id, h.via_id) AS first_step
-            FROM hits AS h
-        ),
         led AS (
             SELECT h.file_id, h.via_id,
                    COALESCE(h.scope_id, m.module_id, h.file_id) AS src_id,
                    COALESCE(n.def_id, h.def_id) AS dst_id,
-                   CASE WHEN k.def_id IS NOT NULL AND h.method <> 'decorator' THEN 'constructor' ELSE h.method END
-                       AS method,
+                   CASE WHEN h.def_id IS NULL THEN 'unresolved'
+                        WHEN k.def_id IS NOT NULL AND h.method <> 'decorator' THEN 'constructor'
+                        ELSE h.method END AS method,
                    MIN(COALESCE(n.file_id, h.target_file_id)) AS target_file_id,
                    MIN(h.bstart) AS bstart,
                    MIN(h.bend) AS bend,
                    MIN(h.origin) AS origin,
-                   MIN(GREATEST(h.doubt, COALESCE(n.doubt, 1))) AS doubt,
-                   MIN(h.reason) AS reason
+                   MIN(CASE WHEN n.first_outside < n.first_found THEN GREATEST(h.doubt, 2) ELSE h.doubt END) AS doubt,
+                   MIN(h.reason) AS reason,
+                   COUNT(*) OVER (PARTITION BY h.file_id, h.via_id) AS n
             FROM ranked AS h
             LEFT JOIN py_module_index AS m ON m.file_id = h.file_id AND m.is_alternate = FALSE
-            LEFT JOIN classes AS k ON k.def_id = h.def_id
-            LEFT JOIN constructors AS n ON n.class_id = h.def_id
+            LEFT JOIN dim_exported_defs AS k ON k.def_id = h.def_id AND k.kind = 'class'
+            LEFT JOIN tried AS n
+              ON n.class_id = h.def_id AND n.position = n.first_found AND n.def_id IS NOT NULL
             WHERE h.step = h.first_step
             GROUP BY h.file_id, h.via_id, COALESCE(h.scope_id, m.module_id, h.file_id), COALESCE(n.def_id, h.def_id),
-                     CASE WHEN k.def_id IS NOT NULL AND h.method <> 'decorator' THEN 'constructor' ELSE h.method END
-        ),
-        counted AS (
-            SELECT l.file_id, l.via_id, l.src_id, l.dst_id, l.method, l.target_file_id, l.bstart, l.bend, l.origin,
-                   l.doubt, l.reason, COUNT(*) OVER (PARTITION BY l.file_id, l.via_id) AS n
-            FROM led AS l
+                     CASE WHEN h.def_id IS NULL THEN 'unresolved'
+                          WHEN k.def_id IS NOT NULL AND h.method <> 'decorator' THEN 'constructor'
+                          ELSE h.method END
         )
         SELECT l.file_id,
                l.via_id,
@@ -214,15 +178,23 @@ RULE = Rule(
                CASE WHEN l.target_file_id <> l.file_id THEN l.target_file_id END AS dep_file_id,
                l.bstart,
                l.bend,
-               l.origin,
+               CASE WHEN l.dst_id IS NULL THEN 'cst' ELSE l.origin END AS origin,
                l.method AS resolution_method,
                CASE WHEN l.dst_id IS NULL THEN 'none'
                     WHEN l.doubt = 1 AND l.n = 1 THEN 'certain'
                     WHEN l.doubt < 3 THEN 'likely'
                     ELSE 'possible' END AS confidence,
                CASE WHEN l.dst_id IS NULL THEN 0 ELSE 1 / l.n END AS score,
-               l.reason AS unresolved_reason
-        FROM counted AS l
+               CASE WHEN l.dst_id IS NOT NULL THEN NULL
+                    ELSE CASE l.reason WHEN 1 THEN 'dynamic'
+                                       WHEN 2 THEN 'builtin'
+                                       WHEN 3 THEN 'parameter'
+                                       WHEN 4 THEN 'no_definition'
+                                       WHEN 5 THEN 'external'
+                                       WHEN 6 THEN 'not_indexed'
+                                       WHEN 7 THEN 'parameter'
+                                       ELSE 'no_occurrence' END END AS unresolved_reason
+        FROM led AS l
     """,
     examples=(
         Example(

@@ -15,7 +15,7 @@ from codeanatomy_assets.orchestration.writing_run import WritingRun
 from codeanatomy_assets.storage import delta_reads
 from codeanatomy_assets.transforms import checks, checks_light
 
-MOST_FILES_IN_MEMORY = 300
+MOST_FILES_IN_MEMORY = 1_000
 IDS_AT_ONCE = 2_000
 NODE_COLUMNS = "node_id, node_kind, file_id"
 
@@ -29,8 +29,8 @@ class IntegrityBroken(CodeAnatomyError):
         first = violations[0]
         more = f", and {len(violations) - 1} more checks" if len(violations) > 1 else ""
         super().__init__(
-            f"{first.table}: check {first.check} is broken by {first.rows} rows, e.g. {first.example}{more}: nothing was "
-            "published, the last commit stays readable. This is a fault of the program: report it with the commit"
+            f"{first.table}: check {first.check} is broken by {first.rows} rows, e.g. {first.example}{more}: nothing "
+            "was published, the last commit stays readable. This is a fault of the program: report it with the commit"
         )
         self.violations = list(violations)
 

@@ -28,7 +28,7 @@ from codeanatomy_assets.transforms.exports import (
 )
 
 # Past this many files the rows are gathered by Spark and all facts are followed anew.
-LIGHT_FILES = 300
+LIGHT_FILES = 1_000
 
 
 def follow_exports(run: WritingRun) -> Iterator[Produced]:

@@ -27,7 +27,7 @@ from codeanatomy_assets.storage.delta_store import Attempt, DeltaStore, Scope, W
 from codeanatomy_assets.storage.ledger import Ledger, LedgerRow
 from codeanatomy_assets.storage.lock import StateLock
 from codeanatomy_assets.storage.state_folder import StateFolder
-from codeanatomy_assets.storage.table_state import TableState, buckets_for
+from codeanatomy_assets.storage.table_state import TableRef, TableState, buckets_for
 from codeanatomy_assets.transforms.collected_rows import Collect, collected_files, flattened, rows_of
 
 if TYPE_CHECKING:
@@ -77,6 +77,7 @@ class WritingRun:
     done: set[Stage] = field(default_factory=set)
     wave_reasons: dict[str, Reason] = field(default_factory=dict)
     impacted: frozenset[str] | None = None
+    _counted: dict[tuple[TableRef, str], int] = field(default_factory=dict)
 
     @property
     def commit(self) -> str:
@@ -235,6 +236,20 @@ class WritingRun:
             self.snapshot, [entry for entry in self.snapshot.entries() if entry.path in readable]
         )
 
+    def count(self, table: Table) -> int:
+        """Rows of a dataset now: those that the ledger tells of a table that this run left alone are not counted."""
+        known = self.last.counts.get(table.name) if self.last else None
+        if known is not None and self.last and self.last.state.refs.get(table.storage_name) == self.state.ref(table):
+            return known
+        key = (self.state.ref(table), table.name)
+        if key not in self._counted:
+            self._counted[key] = delta_reads.count_rows(self.state, table, self.store.options)
+        return self._counted[key]
+
+    def count_stored(self, table: Table) -> int:
+        """Rows of the Delta table that holds a dataset."""
+        return delta_reads.count_stored(self.state.ref(table), self.store.options)
+
     def finish(self, summary: dict[str, Any]) -> LedgerRow:
         """Write the ledger row: from here on the commit is built."""
         missing = [stage for stage in BUILT_STAGES if stage not in self.done]
@@ -247,7 +262,7 @@ class WritingRun:
             mode=self.mode,
             attempt=self.attempt.number,
             state=self.state,
-            counts={table.name: delta_reads.count_rows(self.state, table, self.store.options) for table in counted},
+            counts={table.name: self.count(table) for table in counted},
             fingerprints=self.fingerprints,
             summary=summary,
         )

@@ -83,7 +83,7 @@ class WriteLimits:
 
     rows: int = 200_000
     bytes: int = 128_000_000
-    owners: int = 400
+    owners: int = 1_000
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
 
 from codeanatomy_assets import catalog
 from codeanatomy_assets.contracts.impact import IMPACTED_FILES
@@ -10,9 +14,12 @@ from codeanatomy_assets.contracts.relationships import ALL_RULES
 from codeanatomy_assets.contracts.table import Stage, Table
 from codeanatomy_assets.orchestration.assets.stage_assets import Produced, stage_assets
 from codeanatomy_assets.orchestration.progress import watched
-from codeanatomy_assets.orchestration.views import views
+from codeanatomy_assets.orchestration.views import Views, dataset, views
 from codeanatomy_assets.orchestration.writing_run import WritingRun
 from codeanatomy_assets.transforms import graph
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 
 def graph_stage(run: WritingRun, tables: Sequence[Table]) -> Iterator[Produced]:
@@ -20,12 +27,24 @@ def graph_stage(run: WritingRun, tables: Sequence[Table]) -> Iterator[Produced]:
     if files is not None and not files:
         yield from (Produced(table) for table in tables)
         return
-    names = [name for table in tables for name in graph.READS[table.name]]
-    read = views(run, names, files, graph.LOOKED_UP)
-    with watched(run.spark, run.progress, "writing the graph"):
-        for table in tables:
-            rows = graph.TRANSFORMS[table.name](read)
+    columns = {name: dataset(name).column_names for table in tables for name in graph.READS[table.name]}
+    with watched(run.spark, run.progress, "writing the graph"), views(run, columns, files, graph.LOOKED_UP) as read:
+        for table, rows in _made(tables, read):
             yield Produced(table, run.replace(table, rows, run.scope(files)))
+
+
+def _made(tables: Sequence[Table], read: Views) -> Iterator[tuple[Table, DataFrame | pa.Table]]:
+    """Each dataset's rows. Few are fetched, side by side: planning is most of the work."""
+    if not read.are_small:
+        yield from ((table, graph.TRANSFORMS[table.name](read.frames)) for table in tables)
+        return
+    with ThreadPoolExecutor(len(tables)) as pool:
+        jobs = [pool.submit(_fetched, table, read.frames) for table in tables]
+        yield from ((table, job.result()) for table, job in zip(tables, jobs, strict=True))
+
+
+def _fetched(table: Table, frames: Mapping[str, DataFrame]) -> pa.Table:
+    return graph.TRANSFORMS[table.name](frames).toArrow()
 
 
 def _deps() -> dict[str, list[str]]:

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from codeanatomy_assets import catalog
 from codeanatomy_assets.contracts.impact import IMPACTED_FILES
@@ -10,14 +15,19 @@ from codeanatomy_assets.contracts.relationships import ALL_RULES
 from codeanatomy_assets.contracts.table import Stage, Table
 from codeanatomy_assets.orchestration.assets.stage_assets import Produced, stage_assets
 from codeanatomy_assets.orchestration.progress import watched
-from codeanatomy_assets.orchestration.views import scope_of, views
+from codeanatomy_assets.orchestration.views import Views, scope_of, views
 from codeanatomy_assets.orchestration.writing_run import WritingRun
 from codeanatomy_assets.rules import registry
 from codeanatomy_assets.rules.compiler import CompiledRule, compile_rule
 from codeanatomy_assets.rules.running import run as run_rules
 
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+RULES_AT_ONCE = 2
 # Tables that rules look things up in across files; all others are joined on the owner's file.
 LOOKED_UP = ("dim_exported_defs", "py_interface", "repo_snapshot", "scip_symbols", "cst_defs", "py_module_index")
+LOOKED_UP_OWNERS = frozenset(LOOKED_UP)
 
 
 def compiled(tables: Sequence[Table]) -> list[CompiledRule]:
@@ -30,16 +40,54 @@ def relationships_stage(run: WritingRun, tables: Sequence[Table]) -> Iterator[Pr
         yield from (Produced(table) for table in tables)
         return
     rules = compiled(tables)
-    names = [name for rule in rules for name in rule.tables]
-    found = run_rules(run.spark, rules, views(run, names, files, LOOKED_UP), scope_of(run, files))
-    with watched(run.spark, run.progress, "relating"):
+    columns = columns_read(rules)
+    with watched(run.spark, run.progress, "relating"), views(run, columns, files, LOOKED_UP) as read:
+        found = _related(run, rules, files, read)
         if len(tables) == len(catalog.of_stage(Stage.RELATIONSHIPS)):
             written = run.replace(ALL_RULES, found, run.scope(files))
             yield from (Produced(table, written) for table in tables)
             return
         for table in tables:
-            rows = found.where(f"rule = '{table.name}'")
+            rows = _of_rule(found, table)
             yield Produced(table, run.replace(table, rows, run.scope(files)))
+
+
+def _related(
+    run: WritingRun, rules: Sequence[CompiledRule], files: frozenset[str] | None, read: Views
+) -> DataFrame | pa.Table:
+    """The rows of these rules. Few are fetched, two rules at a time: planning is most of the work."""
+    scope = scope_of(run, files)
+    if not read.are_small:
+        return run_rules(run.spark, rules, read.frames, scope)
+    # The slices are the scope, but for owners that are looked up in all files too.
+    scopes = [scope if LOOKED_UP_OWNERS & _owners(rule) else None for rule in rules]
+    with ThreadPoolExecutor(RULES_AT_ONCE) as pool:
+        jobs = [pool.submit(_fetched, run, rule, read.frames, each) for rule, each in zip(rules, scopes, strict=True)]
+        return pa.concat_tables(job.result() for job in jobs)
+
+
+def _fetched(run: WritingRun, rule: CompiledRule, frames: Mapping[str, DataFrame], scope: DataFrame | None) -> pa.Table:
+    found: pa.Table = run_rules(run.spark, [rule], frames, scope).toArrow()
+    return found.cast(ALL_RULES.arrow_schema())
+
+
+def columns_read(rules: Sequence[CompiledRule]) -> dict[str, set[str]]:
+    """The columns that these rules look at, and the owner's, by table."""
+    read: dict[str, set[str]] = {}
+    for rule in rules:
+        for table, columns in rule.reads.items():
+            read.setdefault(table, {"file_id"}).update(columns)
+    return read
+
+
+def _owners(rule: CompiledRule) -> frozenset[str]:
+    return frozenset(table.name for table in (rule.rule.owner, *rule.rule.further_owners))
+
+
+def _of_rule(found: DataFrame | pa.Table, table: Table) -> DataFrame | pa.Table:
+    if isinstance(found, pa.Table):
+        return found.filter(pc.field("rule") == table.name)
+    return found.where(f"rule = '{table.name}'")
 
 
 def _deps() -> dict[str, list[str]]:

@@ -12,6 +12,7 @@ from codeanatomy_assets.contracts.table import Stage, Table
 from codeanatomy_assets.extraction.git_history import Changes, TreeEntry
 from codeanatomy_assets.extraction.source_files import describe_all
 from codeanatomy_assets.orchestration.assets.stage_assets import Produced, stage_assets
+from codeanatomy_assets.orchestration.views import MOST_FILES_IN_MEMORY, one_task
 from codeanatomy_assets.orchestration.writing_run import WritingRun
 from codeanatomy_assets.storage.delta_store import Scope
 from codeanatomy_assets.transforms import repository
@@ -28,8 +29,9 @@ def repository_stage(run: WritingRun, tables: Sequence[Table]) -> Iterator[Produ
         yield Produced(FILE_CHANGES)
         return
     renames = run.spark.createDataFrame(_renamed(changes), "new_path string, old_path string")
-    changed = repository.file_changes(run.changes(REPO_SNAPSHOT), renames, run.commit)
-    yield Produced(FILE_CHANGES, run.replace(FILE_CHANGES, changed, Scope.of((run.commit,))))
+    with one_task(run.spark, scope.size <= MOST_FILES_IN_MEMORY):
+        changed = repository.file_changes(run.changes(REPO_SNAPSHOT), renames, run.commit)
+        yield Produced(FILE_CHANGES, run.replace(FILE_CHANGES, changed, Scope.of((run.commit,))))
 
 
 def _changes(run: WritingRun) -> Changes | None:

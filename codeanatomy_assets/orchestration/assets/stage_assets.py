@@ -166,7 +166,7 @@ def column_schema(table: Table) -> dg.TableSchema:
 def _figures(run: WritingRun, done: Produced) -> dict[str, dg.MetadataValue | int | float | str]:
     written = done.written
     return {
-        "dagster/row_count": delta_reads.count_rows(run.state, done.table, run.store.options),
+        "dagster/row_count": run.count(done.table),
         "rows_written": written.rows if written else 0,
         "slices_written": len(written.owners) if written else 0,
         "write_path": written.way if written else "none",

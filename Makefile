@@ -30,8 +30,9 @@ format: setup ## let ruff rewrite what it can
 	@.venv/bin/ruff check --fix .
 	@.venv/bin/ruff format .
 
-docs: setup ## regenerate docs/datasets.md from the contracts
+docs: setup ## regenerate docs/datasets.md and docs/graph.md from the contracts
 	@.venv/bin/python -m codeanatomy_assets.catalog_docs
+	@.venv/bin/python -m codeanatomy_assets.graph_docs
 
 bench: setup ## every benchmark, each a ratio in one run; results in benchmarks/results
 	@.venv/bin/python -m benchmarks

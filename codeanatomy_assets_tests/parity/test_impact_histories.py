@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -16,9 +15,11 @@ PACKAGE = {
     "app/mid.py": "from app.base import Top\n\n\nclass Mid(Top):\n    pass\n",
     "app/low.py": "from app.mid import Mid\n\n\nclass Low(Mid):\n    pass\n",
     "app/caller.py": "from app.low import Low\n\n\ndef call():\n    low = Low()\n    return low.run()\n",
-    "app/urls.py": "class Router:\n    def resolve(self, path):\n        return path\n\n\ndef route():\n    return Router()\n",
+    "app/urls.py": "class Router:\n    def resolve(self, path):\n        return path\n\n\ndef route():\n"
+    "    return Router()\n",
     "app/views.py": "from app.urls import Router, route\n\n\ndef view():\n    return route().resolve('/')\n",
-    "app/helpers.py": "__all__ = ['first', 'second']\n\n\ndef first():\n    return 1\n\n\ndef second():\n    return 2\n",
+    "app/helpers.py": "__all__ = ['first', 'second']\n\n\ndef first():\n    return 1\n\n\n"
+    "def second():\n    return 2\n",
     "app/star.py": "from app.helpers import *\n",
     "app/star2.py": "from app.star import *\n",
     "app/user.py": "from app.star2 import first, second\n\n\ndef use():\n    return first() + second()\n",
@@ -27,7 +28,8 @@ PACKAGE = {
     "app/flow.py": "from app.source import make\n\n\ndef through(x):\n    return make()\n",
     "app/source.py": "def make():\n    return 1\n",
     "app/sink.py": "from app.flow import through\n\n\ndef sink():\n    return through(1).bit_length()\n",
-    "app/maybe.py": "try:\n    from app.extra import thing\nexcept ImportError:\n    thing = None\n\n\ndef ask():\n    return thing()\n",
+    "app/maybe.py": "try:\n    from app.extra import thing\nexcept ImportError:\n    thing = None\n"
+    "\n\ndef ask():\n    return thing()\n",
     "app/shadowed.py": "import json\n\n\ndef dump():\n    return json.dumps({})\n",
     "lib/tools.py": "def tool():\n    return 1\n",
     "main.py": "import lib.tools\nfrom app import Router\n\nlib.tools.tool()\nRouter().resolve('/')\n",

@@ -21,7 +21,8 @@ from codeanatomy_assets.rules.example_rows import (
 from codeanatomy_assets.rules.rule import Example, Rule
 
 # Every call has a row, so none is lost; of a call's rows those of its first step are kept: 1 the indexer's symbol,
-# 2 a local name assigned from another (or from one that was), 3 qualified names, 9 no definition, for the first reason.
+# 2 a local name assigned from another (or from one that was), 3 qualified names and `cls`, 9 no definition, and the
+# first reason.
 RULE = Rule(
     name="rel_calls",
     owner=syntax.CALLSITES,
@@ -95,6 +96,14 @@ RULE = Rule(
                    d.reason
             FROM defined AS d
             WHERE d.def_id IS NOT NULL OR d.site = 'call' AND d.detour = 0
+            UNION ALL
+            SELECT c.file_id, c.call_id, c.scope_id, c.bstart, c.bend, d.parent_def_id, d.file_id,
+                   'definition', 3, 2, 'cst', 8
+            FROM cst_callsites AS c
+            JOIN cst_defs AS d
+              ON d.file_id = c.file_id AND d.def_id = c.scope_id AND d.parent_kind = 'class'
+             AND ARRAY_CONTAINS(d.decorators, 'classmethod') AND ARRAY_CONTAINS(d.parameters.name, 'cls')
+            WHERE c.callee_kind = 'name' AND c.callee_name = 'cls' AND d.parent_def_id IS NOT NULL
             UNION ALL
             SELECT c.file_id, c.call_id, c.scope_id, c.bstart, c.bend, e.target_def_id, e.target_file_id,
                    CASE WHEN e.hops > 0 THEN 'reexport' ELSE 'candidate' END,
@@ -331,6 +340,31 @@ RULE = Rule(
             ),
             expected=({"via_id": "c", "dst_id": "run"},),
             refused=({"dst_id": "other"},),
+        ),
+        Example(
+            "`cls` of a class method makes the class that holds it",
+            (
+                indexed(),
+                call("c", (20, 23), scope_id="make", callee_name="cls"),
+                call("d", (30, 33), scope_id="make", callee_name="other"),
+                call("e", (40, 43), scope_id="plain", callee_name="cls"),
+                definition(
+                    "make",
+                    (1, 5),
+                    parent_kind="class",
+                    parent_def_id="Held",
+                    decorators=["classmethod"],
+                    parameters=[{"name": "cls"}],
+                ),
+                definition("plain", (6, 9), parent_kind="class", parent_def_id="Held", parameters=[{"name": "cls"}]),
+                exported("Held", "class", entry_path="Held"),
+            ),
+            expected=(
+                {"via_id": "c", "src_id": "make", "dst_id": "Held", "resolution_method": "constructor"},
+                {"via_id": "d", "dst_id": None},
+                {"via_id": "e", "dst_id": None},
+            ),
+            refused=({"via_id": "d", "dst_id": "Held"}, {"via_id": "e", "dst_id": "Held"}),
         ),
         Example(
             "a decorator is called by what holds the definition",

@@ -9,6 +9,7 @@ import shlex
 import shutil
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 from codeanatomy_assets import __version__
@@ -28,6 +29,13 @@ examples:
   codeanatomy impact --commit 5a49c9a                what another built commit touched
   codeanatomy impact c6ba5e2..HEAD                   every commit built after c6ba5e2, up to HEAD
   codeanatomy impact --html impact.html              as a picture too, for the browser
+"""
+VERIFY_EXAMPLES = """\
+Each commit is built from scratch in a temporary state and compared row by row; exit code 1 if a row differs.
+
+examples:
+  codeanatomy verify                                 the commit built last
+  codeanatomy verify --commits 5                     the last five, newest first
 """
 
 
@@ -61,7 +69,8 @@ def _parser() -> argparse.ArgumentParser:
     _add_status(commands.add_parser("status", parents=[state], help="what is built"))
     _add_explain(_with_examples(commands, state, "explain", "why a file was rebuilt, or why not", EXPLAIN_EXAMPLES))
     _add_impact(_with_examples(commands, state, "impact", "which files a commit touched, and why", IMPACT_EXAMPLES))
-    _add_export(commands.add_parser("export", parents=[state], help="write datasets as Parquet files"))
+    _add_export(commands.add_parser("export", parents=[state], help="write graph and datasets as files"))
+    _add_verify(_with_examples(commands, state, "verify", "whether the state equals a clean build", VERIFY_EXAMPLES))
     _add_ui(commands.add_parser("ui", parents=[state], help="serve the Dagster UI on loopback"))
     return parser
 
@@ -124,10 +133,25 @@ def _add_impact(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_export(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("out", type=Path, metavar="OUT", help="folder to write to: one Parquet file per dataset")
+    parser.add_argument("out", type=Path, metavar="OUT", help="folder to write to: one file per dataset")
     parser.add_argument("--commit", metavar="ID", help="a built commit, or its first digits (default: the last)")
     parser.add_argument("--dataset", metavar="NAME", action="append", help="only this dataset; may be given again")
+    parser.add_argument(
+        "--format",
+        metavar="NAME",
+        action="append",
+        choices=("parquet", "jsonl", "graphml"),
+        help="parquet (default), jsonl, or graphml for the whole graph in one file; may be given again",
+    )
     parser.set_defaults(command=_export)
+
+
+def _add_verify(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--commits", type=int, default=1, metavar="N", help="how many of the last built commits (default: 1)"
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON object on stdout")
+    parser.set_defaults(command=_verify)
 
 
 def _add_ui(parser: argparse.ArgumentParser) -> None:
@@ -183,9 +207,28 @@ def _impact(told: argparse.Namespace) -> int:
 def _export(told: argparse.Namespace) -> int:
     from codeanatomy_assets.orchestration.export import export
 
-    for line in export(_settings(told), told.out, told.commit, told.dataset):
+    for line in export(_settings(told), told.out, told.commit, told.dataset, tuple(told.format or ("parquet",))):
         print(line, file=sys.stderr)
     return 0
+
+
+def _verify(told: argparse.Namespace) -> int:
+    from codeanatomy_assets.orchestration.progress import Terminal
+    from codeanatomy_assets.orchestration.resources import spark_engine
+    from codeanatomy_assets.orchestration.verify import verify
+
+    settings = _settings(told)
+    engine = spark_engine(settings)
+    try:
+        found = list(verify(settings, engine, Terminal(), told.commits))
+    finally:
+        engine.stop()
+    if told.json:
+        print(json.dumps([asdict(each) for each in found]))
+    else:
+        for each in found:
+            print("\n".join(each.lines()))
+    return 1 if any(each.differences for each in found) else 0
 
 
 def _ui(told: argparse.Namespace) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from codeanatomy_assets.contracts.columns import COMMIT
 from codeanatomy_assets.contracts.table import Column, Layout, Stage, Table
-from codeanatomy_assets.contracts.types import INT, LONG, STRING, Array, Struct
+from codeanatomy_assets.contracts.types import BOOLEAN, DOUBLE, INT, LONG, STRING, Array, Struct
 
 TABLE_VERSION = Struct((("table", STRING), ("path", STRING), ("version", LONG)))
 COUNT = Struct((("name", STRING), ("rows", LONG)))
@@ -34,4 +34,44 @@ GRAPH_COMMITS = Table(
     example={"sequence": 7, "commit": "9f2c…", "mode": "incremental", "attempt": 12},
 )
 
-TABLES = (GRAPH_COMMITS,)
+PLAN_ARTIFACTS = Table(
+    "plan_artifacts",
+    Stage.LEDGER,
+    doc="How each rule and transform was run at a commit: what it means, where its columns come from, Spark's plan.",
+    key=("commit", "name"),
+    layout=Layout.BY_COMMIT,
+    columns=(
+        COMMIT,
+        Column("name", STRING, "The rule or the dataset that a transform makes."),
+        Column("kind", STRING, "What it is.", False, ("rule", "transform")),
+        Column("canonical_sql", STRING, "What a rule means, whatever its formatting; null of transforms.", True),
+        Column("tree", STRING, "The rule's canonical syntax tree as JSON; null of transforms.", True),
+        Column("lineage", STRING, "Column → table and column it is made of, and what it depends on, as JSON."),
+        Column("policy_hash", STRING, "Hash of the code that compiles and runs it."),
+        Column("schema_hash", STRING, "Hash of the contracts of the tables it reads."),
+        Column("plan_hash", STRING, "The rule's fingerprint; of a transform, of its code."),
+        Column("explained", STRING, "Spark's plan as it explains it, cut at 20,000 characters."),
+    ),
+    example={"name": "rel_calls", "kind": "rule"},
+)
+
+RUN_PROFILES = Table(
+    "run_profiles",
+    Stage.LEDGER,
+    doc="What a commit was built with and what it took, stage by stage.",
+    key=("commit", "stage"),
+    layout=Layout.BY_COMMIT,
+    columns=(
+        COMMIT,
+        Column("stage", STRING, "The stage; `checks` for all checks together."),
+        Column("attempt", LONG, "The attempt that built it."),
+        Column("mode", STRING, "How the commit came about.", False, MODES),
+        Column("fingerprint", STRING, "Of the stage's code, contracts and settings; null for checks.", True),
+        Column("is_refreshed", BOOLEAN, "All files were rebuilt in this stage."),
+        Column("seconds", DOUBLE, "Wall seconds."),
+        Column("settings_hash", STRING, "Of the settings that can change a row."),
+    ),
+    example={"stage": "symbols", "seconds": 2.4},
+)
+
+TABLES = (PLAN_ARTIFACTS, RUN_PROFILES, GRAPH_COMMITS)

@@ -10,6 +10,7 @@ from codeanatomy_assets.orchestration.assets.stage_assets import run_stage
 from codeanatomy_assets.orchestration.checking import IntegrityBroken
 from codeanatomy_assets.orchestration.fingerprints import BUILT_STAGES
 from codeanatomy_assets.orchestration.plan import decide
+from codeanatomy_assets.orchestration.profiles import write_profiles
 from codeanatomy_assets.orchestration.progress import Progress
 from codeanatomy_assets.orchestration.summary import summarise
 from codeanatomy_assets.orchestration.writing_run import begin_update
@@ -40,6 +41,7 @@ def build_directly(
                 _, broken = run_stage(run, stage, catalog.of_stage(stage))
                 if broken:
                     raise IntegrityBroken(broken)
+            write_profiles(run)
             return run.finish(summarise(run))
         finally:
             run.close()

@@ -55,6 +55,14 @@ class Verified:
     rows: int
     differences: tuple[Difference, ...]
 
+    def lines(self) -> Iterator[str]:
+        if not self.differences:
+            yield f"{short(self.commit)} equals a clean build: {self.rows} rows in {self.datasets} datasets"
+            return
+        yield f"{short(self.commit)} differs from a clean build, first in:"
+        for difference in self.differences:
+            yield from difference.lines()
+
 
 def verify(
     settings: Settings, engine: SparkEngine, progress: Progress, commits: int = 1, most: int = 20

@@ -77,6 +77,7 @@ class WritingRun:
     done: set[Stage] = field(default_factory=set)
     wave_reasons: dict[str, Reason] = field(default_factory=dict)
     impacted: frozenset[str] | None = None
+    plans: dict[str, dict[str, Any]] = field(default_factory=dict)
     _counted: dict[tuple[TableRef, str], int] = field(default_factory=dict)
 
     @property

@@ -13,6 +13,7 @@ from codeanatomy_assets.contracts.impact import IMPACTED_FILES
 from codeanatomy_assets.contracts.relationships import ALL_RULES
 from codeanatomy_assets.contracts.table import Stage, Table
 from codeanatomy_assets.orchestration.assets.stage_assets import Produced, stage_assets
+from codeanatomy_assets.orchestration.profiles import note_transform
 from codeanatomy_assets.orchestration.progress import watched
 from codeanatomy_assets.orchestration.views import Views, dataset, views
 from codeanatomy_assets.orchestration.writing_run import WritingRun
@@ -29,22 +30,27 @@ def graph_stage(run: WritingRun, tables: Sequence[Table]) -> Iterator[Produced]:
         return
     columns = {name: dataset(name).column_names for table in tables for name in graph.READS[table.name]}
     with watched(run.spark, run.progress, "writing the graph"), views(run, columns, files, graph.LOOKED_UP) as read:
-        for table, rows in _made(tables, read):
+        for table, rows in _made(run, tables, read):
             yield Produced(table, run.replace(table, rows, run.scope(files)))
 
 
-def _made(tables: Sequence[Table], read: Views) -> Iterator[tuple[Table, DataFrame | pa.Table]]:
+def _made(run: WritingRun, tables: Sequence[Table], read: Views) -> Iterator[tuple[Table, DataFrame | pa.Table]]:
     """Each dataset's rows. Few are fetched, side by side: planning is most of the work."""
     if not read.are_small:
-        yield from ((table, graph.TRANSFORMS[table.name](read.frames)) for table in tables)
+        for table in tables:
+            rows = graph.TRANSFORMS[table.name](read.frames)
+            note_transform(run, table, rows)
+            yield table, rows
         return
     with ThreadPoolExecutor(len(tables)) as pool:
-        jobs = [pool.submit(_fetched, table, read.frames) for table in tables]
+        jobs = [pool.submit(_fetched, run, table, read.frames) for table in tables]
         yield from ((table, job.result()) for table, job in zip(tables, jobs, strict=True))
 
 
-def _fetched(table: Table, frames: Mapping[str, DataFrame]) -> pa.Table:
-    return graph.TRANSFORMS[table.name](frames).toArrow()
+def _fetched(run: WritingRun, table: Table, frames: Mapping[str, DataFrame]) -> pa.Table:
+    rows = graph.TRANSFORMS[table.name](frames)
+    note_transform(run, table, rows)
+    return rows.toArrow()
 
 
 def _deps() -> dict[str, list[str]]:

@@ -1,43 +1,56 @@
-"""The ledger: the last step of an update, after which the commit is built."""
+"""The ledger: the last step of an update, after which the commit is built, and the records beside it."""
+
+from collections.abc import Iterator
 
 import dagster as dg
 
 from codeanatomy_assets import catalog
-from codeanatomy_assets.contracts.ledger import GRAPH_COMMITS
-from codeanatomy_assets.contracts.table import Layout
+from codeanatomy_assets.contracts.ledger import GRAPH_COMMITS, PLAN_ARTIFACTS, RUN_PROFILES
+from codeanatomy_assets.contracts.table import Stage
 from codeanatomy_assets.orchestration.assets.stage_assets import WRITER_POOL, asset_spec
 from codeanatomy_assets.orchestration.partitions import reconcile
 from codeanatomy_assets.orchestration.plan import open_ledger
+from codeanatomy_assets.orchestration.profiles import write_profiles
 from codeanatomy_assets.orchestration.resources import RunSession
 from codeanatomy_assets.orchestration.summary import summarise
 
-UPSTREAM = [table.name for table in catalog.TABLES if table.layout is not Layout.APPEND]
+RECORDS = (PLAN_ARTIFACTS, RUN_PROFILES)
+UPSTREAM = [table.name for table in (*catalog.TABLES, *RECORDS) if table != GRAPH_COMMITS]
+GRAPH = [table.name for table in catalog.of_stage(Stage.GRAPH)]
 
 
 @dg.multi_asset(
     name="ledger_stage",
-    specs=[asset_spec(GRAPH_COMMITS, UPSTREAM)],
+    specs=[*(asset_spec(table, GRAPH) for table in RECORDS), asset_spec(GRAPH_COMMITS, list(dict.fromkeys(UPSTREAM)))],
     can_subset=True,
     pool=WRITER_POOL,
     required_resource_keys={"session"},
 )
-def ledger_stage(context: dg.AssetExecutionContext) -> dg.MaterializeResult[None]:
+def ledger_stage(context: dg.AssetExecutionContext) -> Iterator[dg.MaterializeResult[None]]:
     """Close the run with its row; alone, tell the last one."""
     session: RunSession = context.resources.session
     run = session.current
     if run is not None:
+        write_profiles(run)
+        rows = {table: run.count(table) for table in RECORDS}
         session.finish(summarise(run))
         reconcile(context.instance, run.python_files())
-    last = open_ledger(session.settings).resolve(None)
-    return dg.MaterializeResult(
-        asset_key=GRAPH_COMMITS.name,
-        metadata={
-            "commit": last.commit,
-            "sequence": last.sequence,
-            "mode": last.mode,
-            "dagster/row_count": last.sequence,
-        },
-    )
+        for table, count in rows.items():
+            if dg.AssetKey(table.name) in context.selected_asset_keys:
+                yield dg.MaterializeResult(
+                    asset_key=table.name, metadata={"commit": run.commit, "dagster/row_count": count}
+                )
+    if dg.AssetKey(GRAPH_COMMITS.name) in context.selected_asset_keys:
+        last = open_ledger(session.settings).resolve(None)
+        yield dg.MaterializeResult(
+            asset_key=GRAPH_COMMITS.name,
+            metadata={
+                "commit": last.commit,
+                "sequence": last.sequence,
+                "mode": last.mode,
+                "dagster/row_count": last.sequence,
+            },
+        )
 
 
 ASSETS = ledger_stage

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import reduce
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -14,6 +15,7 @@ from codeanatomy_assets.contracts.impact import IMPACTED_FILES
 from codeanatomy_assets.contracts.relationships import ALL_RULES
 from codeanatomy_assets.contracts.table import Stage, Table
 from codeanatomy_assets.orchestration.assets.stage_assets import Produced, stage_assets
+from codeanatomy_assets.orchestration.profiles import note_rule
 from codeanatomy_assets.orchestration.progress import watched
 from codeanatomy_assets.orchestration.views import Views, scope_of, views
 from codeanatomy_assets.orchestration.writing_run import WritingRun
@@ -58,7 +60,10 @@ def _related(
     """The rows of these rules. Few are fetched, two rules at a time: planning is most of the work."""
     scope = scope_of(run, files)
     if not read.are_small:
-        return run_rules(run.spark, rules, read.frames, scope)
+        found = [run_rules(run.spark, [rule], read.frames, scope) for rule in rules]
+        for rule, rows in zip(rules, found, strict=True):
+            note_rule(run, rule, rows)
+        return reduce(lambda before, rows: before.unionAll(rows), found)
     # The slices are the scope, but for owners that are looked up in all files too.
     scopes = [scope if LOOKED_UP_OWNERS & _owners(rule) else None for rule in rules]
     with ThreadPoolExecutor(RULES_AT_ONCE) as pool:
@@ -67,7 +72,9 @@ def _related(
 
 
 def _fetched(run: WritingRun, rule: CompiledRule, frames: Mapping[str, DataFrame], scope: DataFrame | None) -> pa.Table:
-    found: pa.Table = run_rules(run.spark, [rule], frames, scope).toArrow()
+    rows = run_rules(run.spark, [rule], frames, scope)
+    found: pa.Table = rows.toArrow()
+    note_rule(run, rule, rows)
     return found.cast(ALL_RULES.arrow_schema())
 
 
@@ -96,4 +103,5 @@ def _deps() -> dict[str, list[str]]:
     return {rule.name: [*rule.tables, IMPACTED_FILES.name] for rule in compiled(tables)}
 
 
-ASSETS = stage_assets(Stage.RELATIONSHIPS, _deps(), relationships_stage)
+LINEAGE = {rule.name: rule.lineage for rule in compiled(catalog.of_stage(Stage.RELATIONSHIPS))}
+ASSETS = stage_assets(Stage.RELATIONSHIPS, _deps(), relationships_stage, LINEAGE)

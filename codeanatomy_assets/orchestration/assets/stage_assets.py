@@ -1,6 +1,6 @@
 """A stage as one subsettable multi-asset: specs from the contracts, one materialization per dataset and file."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import dagster as dg
@@ -56,8 +56,16 @@ def run_stage(run: WritingRun, stage: Stage, tables: Sequence[Table]) -> tuple[l
     return produced, broken
 
 
-def stage_assets(stage: Stage, deps: Mapping[str, Sequence[str]], body: Body) -> dg.AssetsDefinition:
-    """The stage's datasets as assets; `body` computes those selected, in pipeline order."""
+def stage_assets(
+    stage: Stage,
+    deps: Mapping[str, Sequence[str]],
+    body: Body,
+    lineage: Mapping[str, Mapping[str, Iterable[tuple[str, str]]]] | None = None,
+) -> dg.AssetsDefinition:
+    """The stage's datasets as assets; `body` computes those selected, in pipeline order.
+
+    `lineage` tells of datasets, column by column, the (dataset, column)s that it is made of.
+    """
     tables = catalog.of_stage(stage)
     BODIES[stage] = body
 
@@ -85,9 +93,8 @@ def stage_assets(stage: Stage, deps: Mapping[str, Sequence[str]], body: Body) ->
         for done in produced:
             if done.table in selected:
                 checked = _check_result(done.table, [each for each in broken if each.table in _names(done.table)])
-                yield dg.MaterializeResult(
-                    asset_key=done.table.name, metadata=_figures(run, done), check_results=[checked]
-                )
+                told = {**_figures(run, done), **_column_lineage((lineage or {}).get(done.table.name))}
+                yield dg.MaterializeResult(asset_key=done.table.name, metadata=told, check_results=[checked])
         if broken:
             raise IntegrityBroken(broken)
         if not run.moves_commit and any(done.written and done.written.owners for done in produced):
@@ -121,6 +128,18 @@ def asset_spec(table: Table, deps: Sequence[str]) -> dg.AssetSpec:
         code_version=table.fingerprint()[:16],
         metadata={"dagster/column_schema": column_schema(table), "dagster/table_name": table.name},
     )
+
+
+def _column_lineage(
+    columns: Mapping[str, Iterable[tuple[str, str]]] | None,
+) -> dict[str, dg.TableColumnLineageMetadataValue]:
+    if not columns:
+        return {}
+    deps = {
+        column: [dg.TableColumnDep(asset_key=dg.AssetKey(table), column_name=name) for table, name in origins]
+        for column, origins in columns.items()
+    }
+    return {"dagster/column_lineage": dg.TableColumnLineageMetadataValue(dg.TableColumnLineage(deps))}
 
 
 CHECK = "contract"

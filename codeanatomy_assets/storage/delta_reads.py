@@ -91,10 +91,12 @@ def read_light(
 def stream(
     state: TableState, table: Table, storage_options: Mapping[str, str] | None = None
 ) -> Iterator[pa.RecordBatch]:
-    """A whole dataset without a JVM, batch by batch, never held whole."""
+    """A whole dataset without a JVM, batch by batch, never held whole, in the contract's types."""
     opened = open_table(state.ref(table), storage_options)
     reader = QueryBuilder().register("t", opened).execute(_selection(table, []))
-    yield from pa.RecordBatchReader.from_stream(reader)
+    schema = table.arrow_schema()
+    for batch in pa.RecordBatchReader.from_stream(reader):
+        yield from pa.Table.from_batches([batch]).cast(schema).to_batches()
 
 
 def _selection(table: Table, conditions: list[str]) -> str:
@@ -107,7 +109,8 @@ def _selection(table: Table, conditions: list[str]) -> str:
 
 def query(delta_table: DeltaTable, sql: str) -> pa.Table:
     """SQL over one table, named t, by delta-rs (which honours deletion vectors on this way only)."""
-    return pa.table(QueryBuilder().register("t", delta_table).execute(sql).read_all())
+    # Not pa.table(…), which imports pandas to ask whether this is one of its frames.
+    return pa.RecordBatchReader.from_stream(QueryBuilder().register("t", delta_table).execute(sql)).read_all()
 
 
 def count_rows(state: TableState, table: Table, storage_options: Mapping[str, str] | None = None) -> int:
@@ -164,7 +167,7 @@ def changes_light(
     latest = open_table(after, storage_options)
     if before.path == after.path and _tells_changes_exactly(latest, before.version):
         feed = latest.load_cdf(starting_version=before.version + 1, ending_version=after.version)
-        rows = pa.table(feed.read_all()).to_pylist()
+        rows = pa.RecordBatchReader.from_stream(feed).read_all().to_pylist()
         ours = (row for row in rows if not table.stored_in or row["rule"] == table.name)
         signed = [(row, -1 if row["_change_type"] in GONE else 1) for row in ours]
     else:

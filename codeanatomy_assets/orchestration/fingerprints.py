@@ -49,29 +49,49 @@ LIBRARIES: dict[Stage, tuple[str, ...]] = {
 IDENTITY = "contracts.identity"
 RULES = "rules"
 RULES_TEXT = "rules_text"
+SETTINGS = "settings"
 BUILT_STAGES = tuple(CODE)
 
 
 def stage_fingerprints(settings: Settings, known: Mapping[str, str] | None = None) -> dict[str, str]:
-    """One per stage, each joined with those before it: a moved one moves all that it feeds.
+    """One per stage, each joined with those before it: a moved one moves all that it feeds; and the parts of each.
 
     `known` are those of the state at hand: what they were made from may be unchanged, and need no compiling.
     """
     fingerprints: dict[str, str] = _rules(known or {})
-    upstream = settings.result_fingerprint()
+    upstream = fingerprints[SETTINGS] = settings.result_fingerprint()
     for stage in BUILT_STAGES:
-        parts = [
-            upstream,
-            *(table.fingerprint() for table in catalog.of_stage(stage)),
-            *(code_fingerprint(module) for module in CODE[stage]),
-            *(f"{library}={version(library)}" for library in LIBRARIES.get(stage, ())),
-            *(_digest(path) for path in _driver_files() if stage is Stage.SYMBOLS),
-            *((fingerprints[RULES],) if stage is Stage.RELATIONSHIPS else ()),
-            *((_graph_declarations(),) if stage is Stage.GRAPH else ()),
-        ]
-        upstream = hashlib.sha256(json.dumps(parts).encode()).hexdigest()
-        fingerprints[stage.value] = upstream
+        parts = _parts(stage, fingerprints[RULES])
+        fingerprints |= {f"{stage}.{part}": digest for part, digest in parts.items()}
+        upstream = fingerprints[stage.value] = _hashed([upstream, *parts.values()])
     return fingerprints
+
+
+def _parts(stage: Stage, rules: str) -> dict[str, str]:
+    """What a stage's rows depend on of its own, by what a person would say changed."""
+    parts = {
+        "contracts": _hashed([table.fingerprint() for table in catalog.of_stage(stage)]),
+        "code": _hashed([code_fingerprint(module) for module in CODE[stage]]),
+    }
+    if stage in LIBRARIES:
+        parts["libraries"] = _hashed([f"{library}={version(library)}" for library in LIBRARIES[stage]])
+    if stage is Stage.SYMBOLS:
+        parts["driver"] = _hashed([_digest(path) for path in _driver_files()])
+    if stage is Stage.RELATIONSHIPS:
+        parts["rules"] = rules
+    if stage is Stage.GRAPH:
+        parts["kinds"] = _graph_declarations()
+    return parts
+
+
+def moved_parts(now: Mapping[str, str], known: Mapping[str, str]) -> list[str]:
+    """The parts that differ, for people: `syntax.code`, `settings`. None when the state tells no parts."""
+    told = [SETTINGS, *(name for name in now if "." in name)]
+    return [name for name in told if name in known and known[name] != now[name]]
+
+
+def _hashed(parts: list[str]) -> str:
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
 def _rules(known: Mapping[str, str]) -> dict[str, str]:

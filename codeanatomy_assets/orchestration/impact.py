@@ -48,7 +48,7 @@ class Impact:
 def find_impact(run: WritingRun) -> Impact:
     """The files that this run's commit touches, each with its reasons."""
     if run.refreshes(Stage.IMPACT):
-        return _refreshed(run, ", ".join(stage.value for stage in Stage if stage in run.refreshed))
+        return _refreshed(run, run.refreshed_because)
     try:
         return _Finding(run).found()
     except impact.TooDeep as error:

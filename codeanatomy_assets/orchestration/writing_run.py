@@ -18,7 +18,7 @@ from codeanatomy_assets.errors import BadInput
 from codeanatomy_assets.extraction.checkout import Checkout
 from codeanatomy_assets.extraction.git_history import PrivateStore, Snapshot
 from codeanatomy_assets.extraction.scip_waves import Reason
-from codeanatomy_assets.orchestration.fingerprints import BUILT_STAGES, stage_fingerprints
+from codeanatomy_assets.orchestration.fingerprints import BUILT_STAGES, moved_parts, stage_fingerprints
 from codeanatomy_assets.orchestration.plan import Plan, Target, check_owner, moved_stages, open_ledger, write_limits
 from codeanatomy_assets.orchestration.progress import Progress
 from codeanatomy_assets.settings import Settings
@@ -69,6 +69,7 @@ class WritingRun:
     state: TableState
     fingerprints: dict[str, str]
     refreshed: frozenset[Stage]
+    refreshed_because: str
     moves_commit: bool
     chosen: frozenset[str] | None = None
     seconds: dict[str, float] = field(default_factory=dict)
@@ -138,6 +139,7 @@ class WritingRun:
         if known != fingerprint:
             position = BUILT_STAGES.index(Stage.SYMBOLS)
             self.refreshed |= frozenset(BUILT_STAGES[position:])
+            self.refreshed_because = self.refreshed_because or "source roots moved"
 
     def changes(self, table: Table) -> DataFrame:
         """What this run did to a dataset so far, against the ledger's state, netted: its rows, with `delta`."""
@@ -356,6 +358,7 @@ def _begin(
             state=recovered.working,
             fingerprints=fingerprints,
             refreshed=_refreshed(full, moved, recovered.starts_empty),
+            refreshed_because=_because(full, fingerprints, recovered),
             moves_commit=target is not None,
             chosen=chosen,
         )
@@ -389,6 +392,16 @@ def _refreshed(full: bool, moved: tuple[Stage, ...], starts_empty: frozenset[str
         if full or stage in moved or lost:
             return frozenset(BUILT_STAGES[position:])
     return frozenset()
+
+
+def _because(full: bool, fingerprints: dict[str, str], recovered: attempts.Recovered) -> str:
+    """Why stages are rebuilt whole, if they are: asked for, first build, a lost table, or which fingerprint moved."""
+    if recovered.last is None:
+        return "first build"
+    if full:
+        return "asked for"
+    moved = [f"{part} moved" for part in moved_parts(fingerprints, recovered.last.fingerprints)]
+    return ", ".join([*moved, *(f"table {name} lost or of another shape" for name in sorted(recovered.starts_empty))])
 
 
 def is_readable(row: dict[str, Any]) -> bool:

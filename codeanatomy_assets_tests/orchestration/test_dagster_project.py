@@ -129,15 +129,18 @@ def test_a_chosen_run_refuses_when_the_code_moved_and_names_the_job(
 def test_a_moved_grammar_refreshes_the_syntax_stage_and_what_it_feeds(
     two_files: BuiltState, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before = two_files.versions()
+    before = two_files.build()["versions"]
     monkeypatch.setattr(fingerprints, "version", lambda _: "99")
     report = two_files.build()
     assert (report["mode"], report["reasons"], report["refreshed_stages"]) == (
         "incremental",
         {"full_refresh": 2},
-        ["syntax", "symbols"],
+        ["syntax", "symbols", "impact", "relationships", "graph"],
     )
-    assert two_files.versions() == before
+    assert {row["reason_ref"] for row in two_files.rows("inc_impacted_files")} == {
+        "syntax.libraries moved, relationships.libraries moved"
+    }
+    assert report["versions"] == before
     assert two_files.build()["mode"] == "noop"
 
 
@@ -200,7 +203,7 @@ def test_a_lost_table_is_made_anew_by_an_update_and_stops_a_chosen_run(
     shutil.rmtree(two_files.last().state.refs["cst_defs"].path)
     with pytest.raises(BadInput, match="cst_defs is lost: run update_job"):
         materialize(two_files, instance, ["repo_snapshot"], two_files.file_id("pkg/a.py"))
-    assert two_files.build()["refreshed_stages"] == ["syntax", "symbols"]
+    assert two_files.build()["refreshed_stages"] == ["syntax", "symbols", "impact", "relationships", "graph"]
     assert sorted(map(str, two_files.rows("cst_defs"))) == sorted(map(str, before))
     assert two_files.build()["mode"] == "noop"
 

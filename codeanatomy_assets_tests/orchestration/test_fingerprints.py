@@ -40,8 +40,19 @@ def edited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Edit]:
     forget()
 
 
-def moved(stages: dict[str, bool]) -> list[str]:
-    return [stage for stage, has_moved in stages.items() if has_moved]
+def moved(told: dict[str, bool]) -> list[str]:
+    """The stages that moved, in pipeline order."""
+    return [stage.value for stage in fingerprints.BUILT_STAGES if told[stage.value]]
+
+
+def parts_moved(told: dict[str, bool]) -> list[str]:
+    return [name for name, has_moved in told.items() if has_moved and "." in name]
+
+
+def since(stage: str) -> list[str]:
+    """A stage and all that it feeds."""
+    names = [each.value for each in fingerprints.BUILT_STAGES]
+    return names[names.index(stage) :]
 
 
 def test_a_docstring_a_comment_and_white_space_move_nothing(edited: Edit) -> None:
@@ -50,13 +61,17 @@ def test_a_docstring_a_comment_and_white_space_move_nothing(edited: Edit) -> Non
 
 
 def test_a_changed_literal_moves_the_stage_that_reads_it_and_those_after_it(edited: Edit) -> None:
-    assert moved(edited("extraction/scopes.py", "ArithmeticError", "ArithmeticErrorr")) == ["syntax", "symbols"]
-    assert moved(edited("extraction/encoding.py", "undecodable", "unreadable")) == ["repository", "syntax", "symbols"]
-    assert moved(edited("transforms/module_roots.py", '"typings"', '"stubs"')) == ["symbols"]
+    assert moved(edited("extraction/scopes.py", "ArithmeticError", "ArithmeticErrorr")) == since("syntax")
+    assert moved(edited("extraction/encoding.py", "undecodable", "unreadable")) == since("repository")
+    assert moved(edited("transforms/module_roots.py", '"typings"', '"stubs"')) == since("symbols")
+
+
+def test_the_part_that_moved_is_told(edited: Edit) -> None:
+    assert parts_moved(edited("transforms/graph_nodes.py", "'implementation'", "'implementing'")) == ["graph.code"]
 
 
 def test_the_driver_is_part_of_the_symbols_stage(edited: Edit) -> None:
-    assert moved(edited("extraction/scip_driver/interface.js", "'use strict'", "'use strict';")) == ["symbols"]
+    assert moved(edited("extraction/scip_driver/interface.js", "'use strict'", "'use strict';")) == since("symbols")
 
 
 def test_code_that_makes_no_row_moves_nothing(edited: Edit) -> None:
@@ -69,7 +84,8 @@ def test_operational_settings_move_nothing_and_result_bearing_ones_everything() 
     operational = replace(Settings(), spark_master="local[1]", driver_memory="1g", index_memory_megabytes=99, cores=7)
     assert fingerprints.stage_fingerprints(operational) == before
     limited = fingerprints.stage_fingerprints(replace(Settings(), max_file_bytes=17))
-    assert all(limited[stage] != before[stage] for stage in before)
+    assert all(limited[stage.value] != before[stage.value] for stage in fingerprints.BUILT_STAGES)
+    assert fingerprints.moved_parts(limited, before) == ["settings"]
 
 
 def test_an_id_recipe_moves_the_stages_that_make_such_ids(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -80,4 +96,4 @@ def test_an_id_recipe_moves_the_stages_that_make_such_ids(monkeypatch: pytest.Mo
     fingerprints.code_fingerprint.cache_clear()
     after = fingerprints.stage_fingerprints(Settings())
     fingerprints.code_fingerprint.cache_clear()
-    assert [stage for stage in before if before[stage] != after[stage]] == ["syntax", "symbols"]
+    assert moved({name: before[name] != after[name] for name in before}) == since("syntax")

@@ -31,14 +31,17 @@ class Module:
 class Programs:
     """One history: `modules` is the present, `edit` makes the next."""
 
+    packages: tuple[str, ...] = PACKAGES
+    module_names: tuple[str, ...] = MODULES
+
     def __init__(self, seed: int) -> None:
         self.chance = random.Random(seed)
         self.modules: dict[str, Module] = {}
         self.past: list[dict[str, bytes]] = []
         self.done: list[str] = []
         self.most_imports = self.chance.choice((2, 4, 7))
-        for package in PACKAGES:
-            for name in ("__init__", *MODULES):
+        for package in self.packages:
+            for name in ("__init__", *self.module_names):
                 self.modules[f"{package}/{name}.py"] = Module()
         for name in ("main.py", "tools.py"):
             self.modules[name] = Module()
@@ -73,7 +76,8 @@ class Programs:
             f"import {module} as {last}",
             f"from {module} import {name} as {self.one(*VARIABLES)}",
         ]
-        forms += [f"from . import {self.one(*MODULES)}", f"from .{self.one(*MODULES)} import {name}"]
+        forms += [f"from . import {self.one(*self.module_names)}"]
+        forms += [f"from .{self.one(*self.module_names)} import {name}"]
         forms += [f"from {package} import {last}"] if package else []
         forms += [f"try:\n    from {module} import {name}\nexcept ImportError:\n    {name} = None"]
         return self.chance.choice(forms)
@@ -94,7 +98,7 @@ class Programs:
         forms += [f"[each.{member} for each in {inner}]", f"(lambda given: given.{member})({inner})"]
         forms += [
             f"getattr({inner}, '{member}')",
-            f"{self.one(*MODULES)}.{self.one(*CLASSES)}()",
+            f"{self.one(*self.module_names)}.{self.one(*CLASSES)}()",
             f"next(iter({inner}))",
         ]
         return self.chance.choice(forms)
@@ -246,7 +250,7 @@ class Programs:
         return self.chance.choice(forms)
 
     def a_rarity(self) -> str:
-        names = ", ".join(f"'{each}'" for each in self.chance.sample((*CLASSES, *FUNCTIONS, *MODULES), 4))
+        names = ", ".join(f"'{each}'" for each in self.chance.sample((*CLASSES, *FUNCTIONS, *self.module_names), 4))
         return self.one(
             f"__all__ = [{names}]",
             f"def __getattr__(name):\n    return {self.expression(1)}",
@@ -296,7 +300,7 @@ class Programs:
     def file_edit(self, kind: str, path: str) -> None:
         module = self.modules.pop(path)
         if kind == "move":
-            self.modules[f"{self.one(*PACKAGES)}/{self.one(*MODULES)}.py"] = module
+            self.modules[f"{self.one(*self.packages)}/{self.one(*self.module_names)}.py"] = module
         elif kind == "turn":
             stem = path.rpartition(".")[0]
             is_package = stem.endswith("/__init__")
@@ -304,7 +308,7 @@ class Programs:
 
     def new_file(self, kind: str, path: str) -> None:
         target = {
-            "add": f"{self.one(*PACKAGES)}/{self.one(*MODULES)}.py",
+            "add": f"{self.one(*self.packages)}/{self.one(*self.module_names)}.py",
             "stub": f"{path.rpartition('.')[0]}.pyi",
             "shadow": self.one("app/app.py", "lib/lib.py", "app/core/lib.py", "alpha.py", "lib/app/__init__.py"),
         }[kind]

@@ -7,10 +7,8 @@ benchmarks/results/scip_soak.{json,md} from all steps that are done. It ends wit
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import random
-import subprocess
 import sys
 import tempfile
 import time
@@ -23,17 +21,13 @@ from pathlib import Path
 from typing import Any, Self
 
 from codeanatomy_assets.extraction import scip_index, scip_waves
-from codeanatomy_assets.toolchain import tools_folder
-from codeanatomy_assets_tests import corpora
 from codeanatomy_assets_tests.parity import scip_histories, scip_programs
 from codeanatomy_assets_tests.parity.scip_histories import Check, Replay, Tree, one_file_commits, released_tree
+from codeanatomy_assets_tests.parity.soak_record import RESULTS, Progress, Record, releases, revision
 
 SEED = 20261116
-RESULTS = Path(__file__).parents[2] / "benchmarks" / "results"
-LEFT_OUT = frozenset({"django"})
 OUTSIDE_THE_BOUND = 3
 COLD_EVERY = 6
-Record = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -45,40 +39,9 @@ class Extent:
     steps: int
 
 
-class Progress:
-    """The steps done by this very code, as JSON lines."""
-
-    def __init__(self, folder: Path) -> None:
-        self.file = folder / f"{_code_digest()}.jsonl"
-        self.file.parent.mkdir(parents=True, exist_ok=True)
-        lines = self.file.read_text(encoding="utf-8").splitlines() if self.file.is_file() else []
-        self.records: dict[str, Record] = {record["key"]: record for record in map(json.loads, lines)}
-
-    def add(self, record: Record) -> None:
-        self.records[record["key"]] = record
-        with self.file.open("a", encoding="utf-8") as lines:
-            lines.write(json.dumps(record) + "\n")
-        counts = " ".join(f"{name} {record[name]}" for name in ("bound", "reindexed", "truly_changed"))
-        print(f"{record['key']}: {counts} missed {record['missed'] or 0}", flush=True)
-
-
-def _code_digest() -> str:
-    """Figures of other code are no figures of this code."""
+def _code() -> list[Path]:
     driver = sorted(scip_index.DRIVER.glob("*.js"))
-    sources = [Path(str(module.__file__)) for module in (scip_waves, scip_index, scip_programs, scip_histories)]
-    digest = hashlib.sha256()
-    for path in (*driver, *sources):
-        digest.update(path.read_bytes())
-    return digest.hexdigest()[:16]
-
-
-def releases() -> dict[str, list[str]]:
-    """Package → its versions, oldest first."""
-    versions: dict[str, list[str]] = defaultdict(list)
-    for corpus in corpora.declared():
-        if corpus.name not in LEFT_OUT:
-            versions[corpus.name].append(corpus.version)
-    return {name: sorted(found, key=lambda v: [int(part) for part in v.split(".")]) for name, found in versions.items()}
+    return [*driver, *(Path(str(each.__file__)) for each in (scip_waves, scip_index, scip_programs, scip_histories))]
 
 
 def run_package(kind: str, name: str, extent: Extent, progress: Progress, deadline: float) -> None:
@@ -198,8 +161,8 @@ def write_results(progress: Progress, extent: Extent) -> int:
     missed = {key: record["missed"] for key, record in progress.records.items() if record["missed"]}
     result = {
         "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
-        "revision": _revision(),
-        "code": progress.file.stem,
+        "revision": revision(),
+        "code": progress.code,
         "indexer": scip_index.INDEXER,
         "seed": SEED,
         "extent": vars(extent),
@@ -240,11 +203,6 @@ def _page(result: dict[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _revision() -> str:
-    command = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty"]
-    return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip() or "unknown"
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--commits", type=int, default=8, help="one-file commits of each release (8)")
@@ -254,7 +212,7 @@ def main() -> int:
     parser.add_argument("packages", nargs="*", help="these only (all that corpora.txt has)")
     given = parser.parse_args()
     extent = Extent(given.commits, given.histories, given.steps)
-    progress = Progress(tools_folder() / "soak")
+    progress = Progress("scip", _code(), ("bound", "reindexed", "truly_changed"))
     deadline = time.monotonic() + given.minutes * 60
     for name in given.packages or releases():
         run_package("release", name, extent, progress, deadline)

@@ -1,0 +1,59 @@
+"""What long proofs write down: steps done by one code, so that a run goes on where it stopped and stale ones show."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from codeanatomy_assets.toolchain import tools_folder
+from codeanatomy_assets_tests import corpora
+
+RESULTS = Path(__file__).parents[2] / "benchmarks" / "results"
+LEFT_OUT = frozenset({"django"})
+Record = dict[str, Any]
+
+
+class Progress:
+    """The steps done by this very code, as JSON lines; `shown` are the figures told of each."""
+
+    def __init__(self, name: str, code: Iterable[Path], shown: Sequence[str]) -> None:
+        self.code = code_digest(code)
+        self.shown = shown
+        self.file = tools_folder() / "soak" / f"{name}-{self.code}.jsonl"
+        self.file.parent.mkdir(parents=True, exist_ok=True)
+        lines = self.file.read_text(encoding="utf-8").splitlines() if self.file.is_file() else []
+        self.records: dict[str, Record] = {record["key"]: record for record in map(json.loads, lines)}
+
+    def add(self, record: Record) -> None:
+        self.records[record["key"]] = record
+        with self.file.open("a", encoding="utf-8") as lines:
+            lines.write(json.dumps(record) + "\n")
+        counts = " ".join(f"{name} {record[name]}" for name in self.shown)
+        print(f"{record['key']}: {counts} missed {record['missed'] or 0}", flush=True)
+
+
+def code_digest(code: Iterable[Path]) -> str:
+    """Figures of other code are no figures of this code."""
+    digest = hashlib.sha256()
+    for path in code:
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def releases() -> dict[str, list[str]]:
+    """Package → its versions, oldest first."""
+    versions: dict[str, list[str]] = defaultdict(list)
+    for corpus in corpora.declared():
+        if corpus.name not in LEFT_OUT:
+            versions[corpus.name].append(corpus.version)
+    return {name: sorted(found, key=lambda v: [int(part) for part in v.split(".")]) for name, found in versions.items()}
+
+
+def revision() -> str:
+    command = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty"]
+    return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip() or "unknown"

@@ -1,0 +1,238 @@
+"""The long proof of parity: histories built commit by commit, every dataset of each against a build from scratch.
+
+`python -m codeanatomy_assets_tests.parity.state_soak` continues where the same code stopped, and writes
+benchmarks/results/state_soak.{json,md} from all steps that are done. It ends with 1 if a row differed anywhere.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import sys
+import tempfile
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from codeanatomy_assets.orchestration.fingerprints import ROOT
+from codeanatomy_assets.orchestration.resources import spark_engine
+from codeanatomy_assets.settings import STRATEGIES, Settings
+from codeanatomy_assets.storage.spark_session import SparkEngine
+from codeanatomy_assets_tests.parity import repositories, scip_programs
+from codeanatomy_assets_tests.parity.repositories import Repositories
+from codeanatomy_assets_tests.parity.scip_histories import released_tree
+from codeanatomy_assets_tests.parity.soak_record import RESULTS, Progress, Record, releases, revision
+from codeanatomy_assets_tests.parity.state_histories import StateReplay, StateStep, Tree
+
+SEED = 20261116
+PACKAGES = ("itsdangerous", "packaging", "requests", "click")
+STRATEGY_PACKAGES = ("itsdangerous", "requests")
+# What carries rows from a commit to a table: of other code, these figures tell nothing.
+FOLDERS = ("contracts", "extraction", "transforms", "rules", "storage")
+LOOP = ("impact", "indexing", "exporting", "views", "writing_run", "fingerprints", "plan")
+SHOWN = ("changed", "impacted", "truly_changed", "seconds")
+
+
+@dataclass(frozen=True)
+class Extent:
+    """How much is run: random histories, and the commits of each."""
+
+    histories: int
+    steps: int
+
+
+def code() -> list[Path]:
+    package = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py")]
+    loop = [ROOT / "orchestration" / f"{name}.py" for name in LOOP]
+    assets = list((ROOT / "orchestration" / "assets").glob("*.py"))
+    driver = list((ROOT / "extraction" / "scip_driver").glob("*.js"))
+    made = [Path(str(module.__file__)) for module in (repositories, scip_programs)]
+    return [*sorted([*package, *loop, *assets, *driver]), *made]
+
+
+def record(key: str, kind: str, package: str, step: StateStep, strategy: str = "hybrid") -> Record:
+    return {
+        "key": key,
+        "kind": kind,
+        "package": package,
+        "strategy": strategy,
+        "changed": step.changed,
+        "impacted": len(step.impacted),
+        "truly_changed": len(step.truly_changed),
+        "files": step.files,
+        "seconds": round(step.seconds, 1),
+        "is_refresh": step.is_refresh,
+        "digest": step.digest,
+        "clean_digest": step.clean_digest,
+        "missed": list(step.complaints())[:6],
+    }
+
+
+def run_history(
+    engine: SparkEngine, kind: str, package: str, trees: Iterable[tuple[str, Tree]], progress: Progress, **settings: Any
+) -> None:
+    """One history in one state; the steps that are done are built without being compared again."""
+    with tempfile.TemporaryDirectory(prefix="codeanatomy-soak-") as scratch:
+        replay = StateReplay(Path(scratch), engine, settings)
+        for key, tree in trees:
+            known = progress.records.get(key)
+            step = replay.step(tree, is_checked=known is None and kind != "strategy")
+            if known is None:
+                progress.add(record(key, kind, package, step, replay.state.strategy))
+            elif known["digest"] != step.digest:
+                raise SystemExit(f"{key} gave other rows than when it was done before: remove {progress.file}")
+
+
+def histories(extent: Extent) -> Iterator[tuple[str, list[str], Iterator[tuple[str, Tree]]]]:
+    for place in range(extent.histories):
+        seed = SEED + place
+        name = f"seed {seed}"
+        yield name, [f"{name} {number}" for number in range(extent.steps)], _random_trees(name, seed, extent.steps)
+
+
+def _random_trees(name: str, seed: int, steps: int) -> Iterator[tuple[str, Tree]]:
+    made = Repositories(seed)
+    for number in range(steps):
+        if number:
+            made.edit()
+        yield f"{name} {number}", made.tree()
+
+
+def _released_trees(prefix: str, package: str) -> Iterator[tuple[str, Tree]]:
+    for version in releases()[package]:
+        yield f"{prefix} {package} {version}", released_tree(package, version)
+
+
+def run_all(engine: SparkEngine, extent: Extent, packages: Iterable[str], progress: Progress, deadline: float) -> None:
+    for package in packages:
+        trees = list(_released_trees("release", package))
+        if time.monotonic() < deadline and any(key not in progress.records for key, _ in trees):
+            run_history(engine, "release", package, trees, progress)
+    for strategy in (each for each in STRATEGIES if each != Settings.strategy):
+        for package in STRATEGY_PACKAGES:
+            trees = list(_released_trees(strategy, package))
+            if time.monotonic() < deadline and any(key not in progress.records for key, _ in trees):
+                run_history(engine, "strategy", package, trees, progress, strategy=strategy)
+    for name, keys, made in histories(extent):
+        if time.monotonic() < deadline and any(key not in progress.records for key in keys):
+            run_history(engine, "random", name, made, progress)
+
+
+def compared_strategies(records: dict[str, Record]) -> list[str]:
+    """Steps that a strategy built to other rows than the default did."""
+    by_release = {key.partition(" ")[2]: found for key, found in records.items() if found["kind"] == "release"}
+    return [
+        f"{key}: other rows than {Settings.strategy}"
+        for key, found in records.items()
+        if found["kind"] == "strategy" and by_release.get(key.partition(" ")[2], found)["digest"] != found["digest"]
+    ]
+
+
+def figures(records: Iterable[Record]) -> dict[str, Any]:
+    """Per kind, package and strategy: sums, and how many files were rebuilt for one that truly changed."""
+    groups: dict[str, list[Record]] = defaultdict(list)
+    for found in records:
+        if not found["is_refresh"]:
+            package = "all" if found["kind"] == "random" else found["package"]
+            groups[f"{found['kind']} {package} {found['strategy']}"].append(found)
+            groups[f"{found['kind']} all {found['strategy']}"].append(found)
+    return {name: _sums(found) for name, found in sorted(groups.items())}
+
+
+def _sums(records: list[Record]) -> dict[str, Any]:
+    ratios = [found["impacted"] / max(found["truly_changed"], 1) for found in records]
+    return {
+        "commits": len(records),
+        **{name: sum(found[name] for found in records) for name in ("changed", "impacted", "truly_changed")},
+        "rebuilt_per_truly_changed_median": round(statistics.median(ratios), 2),
+        "rebuilt_per_truly_changed_mean": round(statistics.mean(ratios), 2),
+        "compared_with_clean": sum(found["clean_digest"] is not None for found in records),
+        "differing": sum(bool(found["missed"]) for found in records),
+    }
+
+
+def write_results(progress: Progress, extent: Extent) -> int:
+    differing = [f"{key}: {found['missed']}" for key, found in progress.records.items() if found["missed"]]
+    differing += compared_strategies(progress.records)
+    result = {
+        "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        "revision": revision(),
+        "code": progress.code,
+        "seed": SEED,
+        "extent": vars(extent),
+        "edits": dict(_edits(extent).most_common()),
+        "figures": figures(progress.records.values()),
+        "differing": differing,
+        "steps": list(progress.records.values()),
+    }
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    (RESULTS / "state_soak.json").write_text(json.dumps(result, indent=0) + "\n", encoding="utf-8")
+    (RESULTS / "state_soak.md").write_text(_page(result), encoding="utf-8")
+    print(f"{len(progress.records)} commits, {len(differing)} differing", flush=True)
+    return 1 if differing else 0
+
+
+def _edits(extent: Extent) -> Counter[str]:
+    done: Counter[str] = Counter()
+    for place in range(extent.histories):
+        made = Repositories(SEED + place)
+        for _ in range(extent.steps - 1):
+            made.edit()
+        done.update(made.done)
+    return done
+
+
+def _page(result: dict[str, Any]) -> str:
+    columns = ("commits", "changed", "impacted", "truly_changed", "compared_with_clean", "differing")
+    ratios = ("rebuilt_per_truly_changed_median", "rebuilt_per_truly_changed_mean")
+    heads = ("", *columns, "rebuilt per truly changed, median", "mean")
+    lines = [
+        "# Every dataset against a build from scratch",
+        "",
+        f"Written by `python -m codeanatomy_assets_tests.parity.state_soak` on {result['date']}: revision "
+        f"{result['revision']}, code {result['code']}, seed {result['seed']}, {result['extent']}.",
+        "",
+        "`random`: random commits to random repositories of some fifty modules in four packages. `release`: released "
+        "versions of a package as commits. Each is built on the state of the one before and compared, row by row "
+        "in every dataset that is owned by file, with a build from scratch; a file with other rows than before that no "
+        "reason names counts as differing too. `strategy`: the same releases under another strategy, compared with the "
+        "rows that the default gave. Commits that rebuilt everything (the first of a history, moved source roots) are "
+        "compared as well, and left out of this table.",
+        "",
+        f"| {' | '.join(heads)} |",
+        f"|{'---|' * len(heads)}",
+    ]
+    for name, found in result["figures"].items():
+        lines.append(f"| {name} | {' | '.join(str(found[each]) for each in (*columns, *ratios))} |")
+    told = ", ".join(f"{kind} {count}" for kind, count in result["edits"].items())
+    lines += ["", f"Edits in the random histories: {told}.", ""]
+    lines += [f"- differing: {each}" for each in result["differing"]] or ["Nothing differed."]
+    return "\n".join(lines) + "\n"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--histories", type=int, default=20, help="random histories (20)")
+    parser.add_argument("--steps", type=int, default=16, help="commits of a random history (16)")
+    parser.add_argument("--minutes", type=float, default=float("inf"), help="start no history after so many minutes")
+    parser.add_argument("packages", nargs="*", default=list(PACKAGES), help=f"these only ({', '.join(PACKAGES)})")
+    given = parser.parse_args()
+    extent = Extent(given.histories, given.steps)
+    progress = Progress("state", code(), SHOWN)
+    with tempfile.TemporaryDirectory(prefix="codeanatomy-soak-engine-") as scratch:
+        engine = spark_engine(Settings(state=Path(scratch)))
+        try:
+            run_all(engine, extent, given.packages, progress, time.monotonic() + given.minutes * 60)
+        finally:
+            engine.stop()
+            code_of_result = write_results(progress, extent)
+    return code_of_result
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -37,8 +37,9 @@ docs: setup ## regenerate docs/datasets.md and docs/graph.md from the contracts
 bench: setup ## every benchmark, each a ratio in one run; results in benchmarks/results
 	@.venv/bin/python -m benchmarks
 
-soak: setup ## the long proofs, resumable: released versions and random programs, waves against indexing everything
+soak: setup ## the long proofs, hours, resumable: the waves, parity of every dataset, killed builds
 	@.venv/bin/python -m codeanatomy_assets_tests.parity.scip_soak
+	@.venv/bin/python -m codeanatomy_assets_tests.parity.state_soak
 
 clean: ## remove .venv and the tools' caches; built graphs (.codeanatomy) stay
 	rm -rf .venv *.egg-info .pytest_cache .ruff_cache .mypy_cache spark-warehouse

@@ -69,8 +69,8 @@ RULE = Rule(
     owner=syntax.DEFS,
     doc="A definition and the one that holds it.",
     sql='''SELECT d.file_id, d.def_id AS via_id, d.def_id AS src_id, d.parent_def_id AS dst_id, NULL AS dep_file_id,
-                    d.bstart, d.bend, 'cst' AS origin, 'definition' AS resolution_method, 'certain' AS confidence, 1 AS score,
-                    NULL AS unresolved_reason FROM cst_defs AS d WHERE d.parent_def_id IS NOT NULL''',
+                    d.bstart, d.bend, 'cst' AS origin, 'definition' AS resolution_method, 'certain' AS confidence,
+                    1 AS score, NULL AS unresolved_reason FROM cst_defs AS d WHERE d.parent_def_id IS NOT NULL''',
     examples=tuple(Example(str(n), (), expected=({"score": 1.0},), refused=({},)) for n in range(4)),
 )
 """

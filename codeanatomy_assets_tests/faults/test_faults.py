@@ -23,7 +23,7 @@ from codeanatomy_assets_tests.states import Quiet
 
 pytestmark = pytest.mark.slow
 
-REFUSALS = (CodeAnatomyError, WriteRefused)
+REFUSALS = (CodeAnatomyError, WriteRefused, AssertionError)
 
 
 class Died(BaseException):

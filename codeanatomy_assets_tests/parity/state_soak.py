@@ -138,9 +138,8 @@ def figures(records: Iterable[Record]) -> dict[str, Any]:
     groups: dict[str, list[Record]] = defaultdict(list)
     for found in records:
         if not found["is_refresh"]:
-            package = "all" if found["kind"] == "random" else found["package"]
-            groups[f"{found['kind']} {package} {found['strategy']}"].append(found)
-            groups[f"{found['kind']} all {found['strategy']}"].append(found)
+            for package in {"all"} | ({found["package"]} if found["kind"] != "random" else set()):
+                groups[f"{found['kind']} {package} {found['strategy']}"].append(found)
     return {name: _sums(found) for name, found in sorted(groups.items())}
 
 

@@ -12,11 +12,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from codeanatomy_assets import __version__
+from codeanatomy_assets import __version__, cli_history
 from codeanatomy_assets.errors import CodeAnatomyError
 from codeanatomy_assets.settings import STRATEGIES, Settings, from_environment
 
 DEFAULT_PORT = 3000
+DEFAULT_EVERY = 5
 EXPLAIN_EXAMPLES = """\
 examples:
   codeanatomy explain app/views.py                   at the commit built last
@@ -66,11 +67,13 @@ def _parser() -> argparse.ArgumentParser:
         "--state", type=Path, metavar="DIR", help="state folder (default: .codeanatomy in the current folder)"
     )
     _add_build(commands.add_parser("build", parents=[state], help="build a repository's graph, or bring it up to date"))
+    _add_watch(commands.add_parser("watch", parents=[state], help="build each new commit as it comes, staying warm"))
     _add_status(commands.add_parser("status", parents=[state], help="what is built"))
     _add_explain(_with_examples(commands, state, "explain", "why a file was rebuilt, or why not", EXPLAIN_EXAMPLES))
     _add_impact(_with_examples(commands, state, "impact", "which files a commit touched, and why", IMPACT_EXAMPLES))
     _add_export(commands.add_parser("export", parents=[state], help="write graph and datasets as files"))
     _add_verify(_with_examples(commands, state, "verify", "whether the state equals a clean build", VERIFY_EXAMPLES))
+    cli_history.add_commands(commands, state)
     _add_ui(commands.add_parser("ui", parents=[state], help="serve the Dagster UI on loopback"))
     return parser
 
@@ -109,7 +112,21 @@ def _add_build(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(command=_build)
 
 
+def _add_watch(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("repo", type=Path, metavar="REPO", help="a git repository")
+    parser.add_argument(
+        "--every",
+        type=float,
+        default=DEFAULT_EVERY,
+        metavar="SECONDS",
+        help=f"how often to look (default: {DEFAULT_EVERY})",
+    )
+    parser.add_argument("--once", action="store_true", help="end when every commit is built")
+    parser.set_defaults(command=_watch)
+
+
 def _add_status(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--commit", metavar="REV", help="where each dataset of a built commit lies, and its version")
     parser.add_argument("--json", action="store_true", help="print one JSON object on stdout")
     parser.set_defaults(command=_status)
 
@@ -134,7 +151,13 @@ def _add_impact(parser: argparse.ArgumentParser) -> None:
 
 def _add_export(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("out", type=Path, metavar="OUT", help="folder to write to: one file per dataset")
-    parser.add_argument("--commit", metavar="ID", help="a built commit, or its first digits (default: the last)")
+    parser.add_argument(
+        "--commit",
+        metavar="REV",
+        action="append",
+        help="a built commit, as for explain (default: the last); given again, each goes to a folder of its own",
+    )
+    parser.add_argument("--bundle", action="store_true", help="the graph, and the commit's own inc_*, plans and times")
     parser.add_argument("--dataset", metavar="NAME", action="append", help="only this dataset; may be given again")
     parser.add_argument(
         "--format",
@@ -176,10 +199,32 @@ def _build(told: argparse.Namespace) -> int:
     return 0
 
 
+def _watch(told: argparse.Namespace) -> int:
+    from codeanatomy_assets.orchestration.progress import Bars
+    from codeanatomy_assets.orchestration.watch import watch
+
+    settings = from_environment(repo=told.repo, state=told.state)
+    return watch(
+        settings,
+        Bars(),
+        told.every,
+        told.once,
+        say=lambda line: print(line, flush=True),
+        complain=lambda line: print(line, file=sys.stderr, flush=True),
+    )
+
+
 def _status(told: argparse.Namespace) -> int:
     from codeanatomy_assets.orchestration.summary import status, status_as_text
 
     found = status(_settings(told))
+    if told.commit is not None:
+        from codeanatomy_assets.orchestration.query import table_versions, versions_as_text
+
+        found["at"] = table_versions(_settings(told), told.commit)
+        if not told.json:
+            print(versions_as_text(found["at"]))
+            return 0
     print(json.dumps(found) if told.json else status_as_text(found))
     return 0
 
@@ -205,9 +250,10 @@ def _impact(told: argparse.Namespace) -> int:
 
 
 def _export(told: argparse.Namespace) -> int:
-    from codeanatomy_assets.orchestration.export import export
+    from codeanatomy_assets.orchestration.export import export_commits
 
-    for line in export(_settings(told), told.out, told.commit, told.dataset, tuple(told.format or ("parquet",))):
+    formats = tuple(told.format or ("parquet",))
+    for line in export_commits(_settings(told), told.out, told.commit or (), told.dataset, formats, told.bundle):
         print(line, file=sys.stderr)
     return 0
 

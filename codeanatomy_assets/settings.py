@@ -52,6 +52,10 @@ class Settings:
     cores: int = field(default_factory=_cores)
     light_write_rows: int = 200_000
     lock_wait_seconds: float = 0.0
+    retain_commits: int = 50
+    retain_days: float = 30.0
+    sensor_on: bool = False
+    sensor_commits: int = 20
 
     def __post_init__(self) -> None:
         if self.strategy not in STRATEGIES:
@@ -59,6 +63,8 @@ class Settings:
             raise BadInput(
                 f"strategy {self.strategy!r} is unknown: --strategy and {PREFIX}STRATEGY take one of {known}"
             )
+        if self.retain_commits < 0 or self.retain_days < 0:
+            raise BadInput(f"{PREFIX}RETAIN_COMMITS and {PREFIX}RETAIN_DAYS can't be negative: 0 is the least")
 
     @property
     def master(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from pyspark.sql import SparkSession
@@ -12,6 +13,9 @@ from codeanatomy_assets.orchestration.resources import spark_engine
 from codeanatomy_assets.settings import Settings
 from codeanatomy_assets.storage.spark_session import SparkEngine
 from codeanatomy_assets_tests.states import BuiltState
+
+if TYPE_CHECKING:
+    from codeanatomy_assets_tests.histories import History
 
 
 @pytest.fixture(scope="session")
@@ -31,3 +35,12 @@ def spark(engine: SparkEngine) -> SparkSession:
 def built(tmp_path: Path, engine: SparkEngine) -> BuiltState:
     """An empty git repository and an empty state for it, built in this process on the shared session."""
     return BuiltState.create(tmp_path, engine)
+
+
+@pytest.fixture(scope="session")
+def history(tmp_path_factory: pytest.TempPathFactory, engine: SparkEngine) -> History:
+    """Four built commits, for tests that read only."""
+    # Its module imports the project, which tests of storage can do without.
+    from codeanatomy_assets_tests.histories import build_history
+
+    return build_history(tmp_path_factory.mktemp("history"), engine)

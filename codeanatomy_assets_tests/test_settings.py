@@ -32,3 +32,14 @@ def test_a_build_with_an_unknown_strategy_exits_with_2(tmp_path: Path, capsys: p
     assert cli.main(["build", str(tmp_path), "--strategy", "wide", "--state", str(tmp_path / "state")]) == 2
     assert "strategy 'wide' is unknown" in capsys.readouterr().err
     assert not (tmp_path / "state").exists()
+
+
+def test_a_negative_retention_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert (from_environment().retain_commits, from_environment().retain_days) == (50, 30.0)
+    monkeypatch.setenv("CODEANATOMY_RETAIN_DAYS", "-1")
+    with pytest.raises(BadInput, match="CODEANATOMY_RETAIN_DAYS can't be negative"):
+        from_environment()
+
+
+def test_retention_changes_no_row() -> None:
+    assert Settings(retain_commits=1, retain_days=0).result_fingerprint() == Settings().result_fingerprint()

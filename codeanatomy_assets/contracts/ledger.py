@@ -9,7 +9,7 @@ from codeanatomy_assets.contracts.types import BOOLEAN, DOUBLE, INT, LONG, STRIN
 TABLE_VERSION = Struct((("table", STRING), ("path", STRING), ("version", LONG)))
 COUNT = Struct((("name", STRING), ("rows", LONG)))
 FINGERPRINT = Struct((("name", STRING), ("value", STRING)))
-MODES = ("full", "incremental", "recovery", "rebuild", "maintenance")
+MODES = ("full", "incremental", "recovery", "rebuild", "vacuum")
 
 GRAPH_COMMITS = Table(
     "graph_commits",

@@ -166,7 +166,9 @@ class ScipIndexer:
 
     def _answers(self, files: list[str]) -> Iterator[IndexedFile | FailedFile]:
         self._process.send({"op": "index", "files": files})
+        due = iter(files)
         while True:
+            self._process.is_at = next(due, None)
             header, body = self._process.receive()
             if header["kind"] == "document":
                 entries = tuple(InterfaceEntry.from_frame(entry) for entry in header["interface"])
@@ -209,6 +211,7 @@ class _DriverProcess:
     """The Node process and its two pipes. Its input's end is its end: it can't outlive its parent."""
 
     def __init__(self, limits: Limits) -> None:
+        self.is_at: str | None = None
         self._limits = limits
         self._scratch = tempfile.TemporaryDirectory(prefix="codeanatomy-scip-")
         self._stderr: IO[bytes] = (Path(self._scratch.name) / "stderr").open("w+b")
@@ -256,7 +259,7 @@ class _DriverProcess:
                 self._process.kill()
                 raise CodeAnatomyError(
                     f"{INDEXER} was silent for {self._limits.silent_seconds:g} seconds and was ended: raise the time "
-                    f"limit if the repository is that hard; its last words: {self._last_words()}"
+                    f"limit if the repository is that hard; {self._last_words()}"
                 )
             chunk = os.read(self._stdout.fileno(), CHUNK_BYTES)
             if not chunk:
@@ -273,12 +276,13 @@ class _DriverProcess:
             code = "unknown"
         return CodeAnatomyError(
             f"{INDEXER} ended with code {code} before it answered (its memory limit is "
-            f"{self._limits.memory_megabytes} MB); its last words: {self._last_words()}"
+            f"{self._limits.memory_megabytes} MB); {self._last_words()}"
         )
 
     def _last_words(self) -> str:
         self._stderr.seek(0)
-        return _tail(self._stderr.read())
+        place = "" if self.is_at is None else f"it was at {self.is_at}; "
+        return f"{place}its last words: {_tail(self._stderr.read())}"
 
     def close(self) -> None:
         self._selector.close()

@@ -16,8 +16,8 @@ from codeanatomy_assets.contracts.impact import IMPACTED_FILES, REASON_KINDS
 from codeanatomy_assets.contracts.repository import REPO_SNAPSHOT
 from codeanatomy_assets.contracts.table import Stage
 from codeanatomy_assets.errors import BadInput
-from codeanatomy_assets.extraction.git_history import GitRepository
 from codeanatomy_assets.orchestration.plan import open_ledger
+from codeanatomy_assets.orchestration.revisions import built_commit, built_commits
 from codeanatomy_assets.orchestration.summary import short
 from codeanatomy_assets.settings import Settings
 from codeanatomy_assets.storage import delta_reads
@@ -25,8 +25,6 @@ from codeanatomy_assets.storage.ledger import LedgerRow
 from codeanatomy_assets.storage.state_folder import StateFolder
 
 ARROW = " ← "
-RANGE = ".."
-MOST_COMMITS_NAMED = 8
 MOST_SUGGESTED = 3
 MOST_REASONS_IN_TABLE = 3
 NEVER_REACHED = 1 << 30
@@ -195,7 +193,7 @@ def impacts_as_object(found: Iterable[CommitImpact]) -> dict[str, Any]:
             {
                 "commit": impact.row.commit,
                 "sequence": impact.row.sequence,
-                "mode": impact.row.mode,
+                "mode": impact.row.built_by,
                 "files": [
                     {
                         "path": reasons[0].path,
@@ -213,7 +211,7 @@ def impacts_as_object(found: Iterable[CommitImpact]) -> dict[str, Any]:
 
 def impacts_as_table(found: Sequence[CommitImpact]) -> str:
     """One line per commit, then one table: path, distance and reasons, and the commit where there are several."""
-    lines = [f"{short(impact.row.commit)} ({impact.row.mode}): {counted(len(impact.by_file))}" for impact in found]
+    lines = [f"{short(impact.row.commit)} ({impact.row.built_by}): {counted(len(impact.by_file))}" for impact in found]
     rows = [
         (short(impact.row.commit), reasons[0].path, str(reasons[0].distance), _short_reasons(impact, reasons))
         for impact in found
@@ -234,54 +232,6 @@ def counted(files: int) -> str:
 def printable(text: str) -> str:
     """Names come from the repository: what could steer a terminal or break a line is escaped."""
     return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
-
-
-def built_commits(settings: Settings, which: str | None) -> list[LedgerRow]:
-    """The ledger's rows that `REV` or `A..B` stands for; of a commit that was built again, the newest."""
-    if which is None or RANGE not in which:
-        return [built_commit(settings, which)]
-    older, _, newer = which.partition(RANGE)
-    if newer.startswith("."):
-        raise BadInput(f"{which} has three dots: write A..B for the commits built after A, up to B")
-    last = built_commit(settings, newer or None)
-    rows = [row for row in open_ledger(settings).rows() if row.sequence <= last.sequence]
-    begins = 0
-    if older:
-        after = built_commit(settings, older)
-        begins = max((row.sequence for row in rows if row.commit == after.commit), default=after.sequence)
-    newest = {row.commit: row for row in rows}
-    found = sorted((row for row in newest.values() if row.sequence > begins), key=lambda row: row.sequence)
-    if not found:
-        order = "was built after" if begins > last.sequence else "is"
-        raise BadInput(
-            f"nothing was built in {which}: {older} {order} {newer or short(last.commit)}; write older..newer"
-        )
-    return found
-
-
-def built_commit(settings: Settings, revision: str | None) -> LedgerRow:
-    """The newest row of a built commit: by its id or first digits, or by a name that the repository knows."""
-    ledger = open_ledger(settings)
-    rows = ledger.rows()
-    if not rows or revision is None or (revision and any(row.commit.startswith(revision) for row in rows)):
-        return ledger.resolve(revision)
-    commit = _named_in_git(settings, revision)
-    if commit in {row.commit for row in rows}:
-        return ledger.resolve(commit)
-    meant = f"{revision} is {short(commit)}, which" if commit else f"commit {revision}"
-    known = list(dict.fromkeys(short(row.commit) for row in reversed(rows)))
-    further = ", …" if len(known) > MOST_COMMITS_NAMED else ""
-    raise BadInput(f"{meant} is not built: built are {', '.join(known[:MOST_COMMITS_NAMED])}{further} (newest first)")
-
-
-def _named_in_git(settings: Settings, revision: str) -> str | None:
-    owner = StateFolder(settings.state).owner()
-    if owner is None or owner.get("kind") == "folder":
-        return None
-    try:
-        return GitRepository.open(Path(owner["repository"])).resolve(revision)
-    except BadInput:
-        return None
 
 
 def _read_impacts(rows: Sequence[LedgerRow], settings: Settings) -> list[CommitImpact]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
 
 from codeanatomy_assets.contracts.impact import REASON_KINDS
-from codeanatomy_assets.errors import BadInput
+from codeanatomy_assets.orchestration import html_page
 from codeanatomy_assets.orchestration.explain import CommitImpact, Reason, counted, printable
+from codeanatomy_assets.orchestration.html_page import text as _text
 from codeanatomy_assets.orchestration.summary import short
 
 MOST_IN_LAYER = 24
@@ -35,13 +35,6 @@ COLOURS = {
     "full_refresh": "#7b8494",
 }
 STYLE = """
-:root { color-scheme: light dark; --page: #fff; --ink: #1b1f24; --faint: #5b6470; --box: #f5f6f8; --line: #d5d9df; }
-@media (prefers-color-scheme: dark) {
-  :root { --page: #15181c; --ink: #e4e7eb; --faint: #9aa4b0; --box: #20252b; --line: #3a424c; }
-}
-body { margin: 2rem; background: var(--page); color: var(--ink); font: 14px/1.5 system-ui, sans-serif; }
-h1 { font-size: 1.3rem; } h2 { font-size: 1.1rem; margin-top: 2.5rem; }
-code, td:first-child { font-family: ui-monospace, monospace; font-size: 13px; }
 .legend { display: flex; flex-wrap: wrap; gap: .3rem 1.2rem; padding: 0; list-style: none; color: var(--faint); }
 .legend i { display: inline-block; width: .8em; height: .8em; border-radius: 2px; margin-right: .4em; }
 .drawing { overflow-x: auto; border: 1px solid var(--line); border-radius: 6px; }
@@ -50,9 +43,7 @@ svg .heading, svg .more text { fill: var(--faint); font-family: system-ui, sans-
 svg rect { fill: var(--box); stroke: var(--line); }
 svg .edge { fill: none; stroke-width: 1.4; opacity: .7; } svg .edge.aside { stroke-dasharray: 4 3; }
 svg a:hover rect, svg a:focus rect { stroke: var(--ink); }
-table { border-collapse: collapse; margin-top: 1rem; width: 100%; }
-th, td { text-align: left; vertical-align: top; padding: .3rem .8rem .3rem 0; border-top: 1px solid var(--line); }
-td:last-child { width: 100%; } td:first-child { min-width: min(26rem, 30vw); } td { overflow-wrap: anywhere; }
+td:last-child { width: 100%; } td:first-child { min-width: min(26rem, 30vw); }
 tr:target { background: var(--box); }
 """
 
@@ -84,35 +75,18 @@ class Layer:
 
 
 def write_page(impacts: Sequence[CommitImpact], path: Path) -> None:
-    """Write the page beside, then move it into place: a browser never sees half of one."""
-    if path.is_dir():
-        raise BadInput(f"{path} is a folder: name a file to write the picture to")
-    if not path.parent.is_dir():
-        raise BadInput(f"folder {path.parent} does not exist: create it, or name another file for the picture")
-    draft = path.with_name(f".{path.name}.part")
-    try:
-        draft.write_text(page(impacts), encoding="utf-8")
-        draft.replace(path)
-    except OSError as error:
-        raise BadInput(f"can't write {path}: {error.strerror}; name another file for the picture") from error
+    html_page.write(page(impacts), path, "picture")
 
 
 def page(impacts: Sequence[CommitImpact]) -> str:
     names = " and ".join({short(impacts[0].row.commit): "", short(impacts[-1].row.commit): ""})
     title = f"What {names} touched" if len(impacts) < 3 else f"What {len(impacts)} commits touched"
     sections = "\n".join(part for number, impact in enumerate(impacts) for part in _section(impact, f"c{number}-"))
-    policy = "default-src 'none'; style-src 'unsafe-inline'"
-    return (
-        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
-        f'<meta name="viewport" content="width=device-width">\n'
-        f"<title>{_text(title)}</title><style>{STYLE}</style></head>\n"
-        f"<body><h1>{_text(title)}</h1>\n{sections}\n</body></html>\n"
-    )
+    return html_page.page(title, STYLE, sections)
 
 
 def _section(impact: CommitImpact, prefix: str) -> Iterator[str]:
-    yield f"<h2><code>{_text(short(impact.row.commit))}</code> ({_text(impact.row.mode)}): "
+    yield f"<h2><code>{_text(short(impact.row.commit))}</code> ({_text(impact.row.built_by)}): "
     yield f"{counted(len(impact.by_file))}</h2>"
     if not impact.by_file:
         return
@@ -238,7 +212,3 @@ def _label(path: str) -> str:
     """The end of a path says most."""
     shown = printable(path)
     return shown if len(shown) <= LABEL_LENGTH else f"…{shown[1 - LABEL_LENGTH :]}"
-
-
-def _text(text: str) -> str:
-    return "\n".join(escape(printable(line)) for line in text.split("\n"))

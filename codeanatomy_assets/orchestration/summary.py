@@ -13,7 +13,7 @@ from codeanatomy_assets.orchestration.fingerprints import BUILT_STAGES
 from codeanatomy_assets.orchestration.plan import open_ledger
 from codeanatomy_assets.orchestration.writing_run import WritingRun
 from codeanatomy_assets.settings import Settings
-from codeanatomy_assets.storage.ledger import LedgerRow
+from codeanatomy_assets.storage.ledger import LedgerRow, kept_from
 from codeanatomy_assets.storage.lock import StateLock
 from codeanatomy_assets.storage.state_folder import StateFolder
 
@@ -84,13 +84,21 @@ def status(settings: Settings) -> dict[str, Any]:
     folder = StateFolder(settings.state)
     owner = folder.owner()
     rows = open_ledger(settings).rows() if owner else []
+    first = kept_from(rows)
     lock = StateLock(folder.root)
     return {
         "state": str(settings.state),
         "repository": owner["repository"] if owner else None,
         "in_use_by": lock.holder() if owner and lock.is_taken() else None,
         "built": [
-            {"sequence": row.sequence, "commit": row.commit, "mode": row.mode, "built_at": row.built_at} for row in rows
+            {
+                "sequence": row.sequence,
+                "commit": row.commit,
+                "mode": row.mode,
+                "built_at": row.built_at,
+                "is_kept": row.sequence >= first,
+            }
+            for row in rows
         ],
         "rows": dict(rows[-1].counts) if rows else {},
     }
@@ -103,6 +111,7 @@ def status_as_text(found: dict[str, Any]) -> str:
     lines += [f"in use by  {found['in_use_by']}"] if found["in_use_by"] else []
     lines += [
         f"  {row['sequence']:>4}  {short(row['commit'])}  {row['built_at']}  {row['mode']}"
+        + ("" if row["is_kept"] else "  (past the retention)")
         for row in found["built"][-10:]
     ]
     lines += [f"  {name}: {count} rows" for name, count in found["rows"].items()]

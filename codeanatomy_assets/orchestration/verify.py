@@ -85,7 +85,7 @@ def _last_built(settings: Settings, commits: int) -> list[LedgerRow]:
     """One row per commit: the last that was written for it."""
     if settings.worktree:
         raise BadInput("a plain folder has no commits to verify: only its last build could be, and it may have changed")
-    rows = {row.commit: row for row in open_ledger(settings).rows()}
+    rows = {row.commit: row for row in open_ledger(settings).kept_rows()}
     if not rows:
         raise BadInput(f"nothing is built in {settings.state} yet: run `codeanatomy build REPO`")
     newest = sorted(rows.values(), key=lambda row: row.sequence, reverse=True)

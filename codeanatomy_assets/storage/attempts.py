@@ -9,6 +9,8 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from deltalake.exceptions import TableNotFoundError
+
 from codeanatomy_assets.contracts.table import Table
 from codeanatomy_assets.storage import delta_reads
 from codeanatomy_assets.storage.delta_store import Attempt, DeltaStore
@@ -76,10 +78,10 @@ def recover(
     for table in {table.storage_name: table for table in tables}.values():
         path = table_path(store.root, table, wanted)
         known = last.state.refs.get(table.storage_name) if last else None
-        if known is not None and _has_shape(known, path) and _is_intact(store, known):
+        if known is not None and has_shape(known, path) and _is_intact(store, known):
             refs[known.name] = previous[known.name] = known
             continue
-        if known is not None and _has_shape(known, path):
+        if known is not None and has_shape(known, path):
             path = f"{path}-{attempt.number}"
         emptied = _emptied(store, table, path, attempt, restored)
         refs[emptied.name] = emptied
@@ -101,7 +103,7 @@ def _repair_known(store: DeltaStore, last: LedgerRow, attempt: Attempt) -> tuple
     return refs, restored
 
 
-def _has_shape(ref: TableRef, path: str) -> bool:
+def has_shape(ref: TableRef, path: str) -> bool:
     """Whether a table is of the shape that this path stands for: there, or begun anew beside it."""
     return ref.path == path or ref.path.startswith(f"{path}-")
 
@@ -111,9 +113,19 @@ def _is_intact(store: DeltaStore, ref: TableRef) -> bool:
 
 
 def _emptied(store: DeltaStore, table: Table, path: str, attempt: Attempt, restored: list[str]) -> TableRef:
-    """The table as it was created, before any row."""
+    """The table as it was created, before any row; at a path of its own where vacuum cut that version off."""
     ref = store.ensure(table, path)
+    if not _can_begin_again(store, ref):
+        return store.ensure(table, f"{path}-{attempt.number}")
     if ref.version == 0 or delta_reads.count_stored(ref, store.options) == 0:
         return ref
     restored.append(ref.name)
     return store.restore(ref.at(0), attempt)
+
+
+def _can_begin_again(store: DeltaStore, ref: TableRef) -> bool:
+    try:
+        delta_reads.open_table(ref.at(0), store.options)
+    except TableNotFoundError:
+        return False
+    return True

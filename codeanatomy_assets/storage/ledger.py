@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -20,6 +20,8 @@ from codeanatomy_assets.storage.table_state import TableRef, TableState, table_p
 
 SHORTEST_ABBREVIATION = 4
 LAST = "ORDER BY sequence DESC LIMIT 1"
+# In a summary: the first row whose state vacuum kept.
+KEPT_FROM = "kept_from"
 
 
 class LedgerMoved(CodeAnatomyError):
@@ -42,6 +44,11 @@ class LedgerRow:
     sequence: int = 0
     built_at: str = ""
 
+    @property
+    def built_by(self) -> str:
+        """How the commit itself was built: a repair or vacuum after it keeps what the build said."""
+        return str(self.summary.get("mode", self.mode))
+
     def follows(self, previous: LedgerRow | None) -> LedgerRow:
         """This row in its place after the ledger's last one."""
         at = datetime.now(UTC).isoformat(timespec="seconds")
@@ -63,8 +70,14 @@ class Ledger:
         return rows[0] if rows else None
 
     def rows(self) -> list[LedgerRow]:
-        """All rows, oldest first."""
+        """All rows, oldest first, also those whose state is gone."""
         return self._select("ORDER BY sequence")
+
+    def kept_rows(self) -> list[LedgerRow]:
+        """The rows whose state can be read, oldest first: those that no vacuum let go."""
+        rows = self.rows()
+        first = kept_from(rows)
+        return [row for row in rows if row.sequence >= first]
 
     def resolve(self, commit: str | None) -> LedgerRow:
         """The state a built commit stands for: its newest row. Abbreviations are taken; None is the last."""
@@ -81,6 +94,11 @@ class Ledger:
             raise BadInput(f"{commit} is ambiguous in the ledger: give more digits of one of {', '.join(meant)}")
         if not found:
             raise BadInput(f"commit {commit} is not built: `codeanatomy status` lists those that are")
+        if found[-1].sequence < kept_from(built):
+            raise BadInput(
+                f"commit {commit} is past the retention: it was built at {found[-1].built_at}, and vacuum has let it"
+                " go since: build it again (`codeanatomy build REPO --commit`), or ask for a later one"
+            )
         return found[-1]
 
     def append(self, row: LedgerRow, previous: LedgerRow | None, attempt: Attempt) -> LedgerRow:
@@ -164,6 +182,11 @@ class Ledger:
             sequence=told["sequence"],
             built_at=told["built_at"],
         )
+
+
+def kept_from(rows: Sequence[LedgerRow]) -> int:
+    """The number of the first row whose state vacuum left, of all rows of the ledger."""
+    return max((row.summary.get(KEPT_FROM, 1) for row in rows), default=1)
 
 
 def _abbreviates(short: str, commit: str) -> bool:

@@ -27,7 +27,9 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "graph_docs": frozenset({"contracts", "graph_picture"}),
     "orchestration": frozenset({"catalog", "contracts", "settings"}) | MIDDLE,
     "definitions": frozenset({"contracts", "settings", "orchestration"}),
-    "cli": frozenset({"catalog", "contracts", "settings", "orchestration"}) | MIDDLE,
+    "reading": frozenset({"catalog", "contracts", "settings", "orchestration", "storage"}),
+    "cli_history": frozenset({"settings", "orchestration"}),
+    "cli": frozenset({"catalog", "cli_history", "contracts", "settings", "orchestration"}) | MIDDLE,
 }
 MAY_IMPORT_DAGSTER = frozenset({"orchestration", "definitions"})
 MAY_NOT_IMPORT_SPARK = frozenset({"extraction", "errors", "toolchain", "settings"})

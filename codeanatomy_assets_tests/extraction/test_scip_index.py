@@ -177,6 +177,23 @@ def test_a_document_that_fails_twice_alike_is_an_answer_and_the_others_go_on(tmp
     assert seen == [(1, 3), (2, 3), (3, 3)]
 
 
+def test_nesting_past_the_stack_is_an_answer_wherever_it_strikes_and_the_others_go_on(tmp_path: Path) -> None:
+    deep = {
+        "brackets.py": b"x = " + b"[" * 100_000 + b"]" * 100_000,
+        "calls.py": b"f(" * 100_000,
+        "chained.py": b"a = " * 100_000 + b"b",
+        "elifs.py": b"if x: pass\n" + b"elif x: pass\n" * 100_000,
+        "lambdas.py": b"lambda: " * 100_000 + b"x",
+    }
+    tree = write_tree(tmp_path, {"a.py": "x = 1\n", **deep, "z.py": "y = 2\n"})
+    with ScipIndexer(tree) as indexer:
+        found = list(indexer.index(["a.py", *deep, "z.py"]))
+    assert [answer.path for answer in found if isinstance(answer, IndexedFile)] == ["a.py", "z.py"]
+    reason = "nested too deeply: RangeError: Maximum call stack size exceeded"
+    reasons = {answer.path: answer.reason for answer in found if isinstance(answer, FailedFile)}
+    assert reasons == dict.fromkeys(deep, reason)
+
+
 def test_a_document_that_fails_once_only_is_taken_from_the_fresh_process(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -205,7 +222,7 @@ def test_a_silent_indexer_is_ended_and_reported_with_its_last_words(
 ) -> None:
     fake_driver(tmp_path / "driver", "fs.writeSync(2, 'thinking hard'); for (;;);", monkeypatch)
     with ScipIndexer(tmp_path, limits=Limits(silent_seconds=2)) as indexer:
-        with pytest.raises(CodeAnatomyError, match=r"silent for 2 seconds and was ended.*thinking hard"):
+        with pytest.raises(CodeAnatomyError, match=r"silent for 2 seconds and was ended.*at m\.py.*thinking hard"):
             list(indexer.index(["m.py"]))
         assert indexer._process._process.wait(5) != 0
 

@@ -19,10 +19,11 @@ from codeanatomy_assets.contracts.syntax import DEFS
 from codeanatomy_assets.contracts.table import Table
 from codeanatomy_assets.errors import BadInput
 from codeanatomy_assets.orchestration import export_graphml
-from codeanatomy_assets.orchestration.export import export
+from codeanatomy_assets.orchestration.export import BUNDLED, export, export_commits
 from codeanatomy_assets.orchestration.export_formats import WRITERS, write_jsonl
 from codeanatomy_assets.orchestration.export_graphml import write_graphml
 from codeanatomy_assets.settings import Settings
+from codeanatomy_assets_tests.histories import History
 from codeanatomy_assets_tests.storage.light_states import LightState
 from codeanatomy_assets_tests.storage.scratch_tables import new_attempt
 
@@ -195,3 +196,31 @@ def test_what_can_not_be_exported_is_refused_before_anything_is_written(settings
     with pytest.raises(BadInput, match="was built before there was cst_imports"):
         list(export(settings, tmp_path / "out", None, ["cst_imports"], ("jsonl",)))
     assert not (tmp_path / "out").exists()
+
+
+def test_several_commits_go_to_a_folder_each(settings: Settings, tmp_path: Path) -> None:
+    list(export_commits(settings, tmp_path / "out", ["aaaa", "bbbb", "aaaa1111"], [CPG_NODES.name]))
+    found = {path.parent.name: pq.read_table(path).num_rows for path in (tmp_path / "out").glob("*/cpg_nodes.parquet")}
+    assert found == {"aaaa1111": 1, "bbbb2222": 2}
+    list(export_commits(settings, tmp_path / "one", ["aaaa"], [CPG_NODES.name]))
+    assert [path.name for path in (tmp_path / "one").iterdir()] == ["cpg_nodes.parquet"]
+    with pytest.raises(BadInput, match="is not built"):
+        list(export_commits(settings, tmp_path / "none", ["aaaa", "feedbeef"], None))
+    assert not (tmp_path / "none").exists()
+
+
+def test_a_bundle_is_the_graph_and_the_records_of_its_commit_alone(history: History, tmp_path: Path) -> None:
+    commit = history.commits[1]
+    list(export(history.built.settings, tmp_path / "out", commit, None, ("parquet", "jsonl"), bundle=True))
+    names = {table.name for table in BUNDLED}
+    assert {path.stem for path in (tmp_path / "out").glob("*.parquet")} == names
+    assert {path.stem for path in (tmp_path / "out").glob("*.jsonl")} == names
+    assert {"cpg_nodes", "cpg_edges", "cpg_props", "inc_impacted_files", "run_profiles", "plan_artifacts"} <= names
+    for table in (table for table in BUNDLED if table not in graph.TABLES):
+        rows = pq.read_table(tmp_path / "out" / f"{table.name}.parquet").to_pylist()
+        assert {row["commit"] for row in rows} <= {commit}
+        kept = [row for row in history.built.rows(table.name) if row["commit"] == commit]
+        assert sorted(map(str, rows)) == sorted(map(str, kept))
+    assert pq.read_table(tmp_path / "out" / "run_profiles.parquet").num_rows > 0
+    with pytest.raises(BadInput, match="leave out --dataset"):
+        list(export(history.built.settings, tmp_path / "out", None, ["cst_defs"], bundle=True))

@@ -10,6 +10,7 @@ const { InterfaceReader } = require('./interface');
 const { IndexedProgram } = require('./program');
 const { listen } = require('./requests');
 
+const STACK_OVERFLOW = 'RangeError: Maximum call stack size exceeded';
 const USAGE = 'usage: main.js serve PACKAGE | main.js --compatible PACKAGE SETTINGS_JSON OUTPUT';
 
 class Server {
@@ -60,9 +61,13 @@ class Server {
   }
 }
 
-// The same failure must read the same in any folder and any process.
+// The same failure must read the same in any folder and any process. Where a stack overflows, in the parser, the
+// binder or later, depends on what was compiled by then: it is one failure.
 function reasonOf(error, root) {
   const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  if (text.includes(STACK_OVERFLOW)) {
+    return `nested too deeply: ${STACK_OVERFLOW}`;
+  }
   return text.split('\n', 1)[0].replaceAll(root + '/', '').slice(0, 500);
 }
 

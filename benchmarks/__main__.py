@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from benchmarks import scip_indexer, scip_order, syntax_scaling
+from benchmarks import dagster_bookkeeping, repository_scale, scip_indexer, scip_order, syntax_scaling
 
 syntax_scaling.main()
 scip_indexer.main()
 scip_order.main()
+dagster_bookkeeping.main()
+repository_scale.main()

@@ -14,11 +14,13 @@ import tempfile
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from codeanatomy_assets.extraction.warm_indexer import WarmIndexer
 from codeanatomy_assets.orchestration.fingerprints import ROOT
 from codeanatomy_assets.orchestration.resources import spark_engine
 from codeanatomy_assets.settings import STRATEGIES, Settings
@@ -76,9 +78,10 @@ def record(key: str, kind: str, package: str, step: StateStep, strategy: str = "
 def run_history(
     engine: SparkEngine, kind: str, package: str, trees: Iterable[tuple[str, Tree]], progress: Progress, **settings: Any
 ) -> None:
-    """One history in one state; the steps that are done are built without being compared again."""
-    with tempfile.TemporaryDirectory(prefix="codeanatomy-soak-") as scratch:
-        replay = StateReplay(Path(scratch), engine, settings)
+    """One history in one state, on a warm indexer; steps that are done are built without being compared again."""
+    indexer = WarmIndexer()
+    with tempfile.TemporaryDirectory(prefix="codeanatomy-soak-") as scratch, closing(indexer):
+        replay = StateReplay(Path(scratch), engine, settings, indexer=indexer)
         for key, tree in trees:
             known = progress.records.get(key)
             step = replay.step(tree, is_checked=known is None and kind != "strategy")

@@ -1,0 +1,148 @@
+"""A leaf edit in a repository and in one twice as large, on one warm engine; memory of the full builds, all processes.
+
+What the impact stage costs must follow the change: the same edit in twice the files at most 1.3 times.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import tempfile
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import psutil  # type: ignore[import-untyped]
+
+from benchmarks.results_file import write_result
+from codeanatomy_assets.orchestration.direct import build_directly
+from codeanatomy_assets.orchestration.resources import spark_engine
+from codeanatomy_assets.settings import Settings
+from codeanatomy_assets.storage.spark_session import SparkEngine
+from codeanatomy_assets_tests.git_repositories import GitRepo
+from codeanatomy_assets_tests.states import Quiet
+
+FILES = 3_000
+MODULES_PER_PACKAGE = 30
+EDITS = 5
+LEAF = "package_0/module_29.py"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--files", type=int, default=FILES, help=f"files of the smaller repository ({FILES})")
+    files = parser.parse_args().files
+    with tempfile.TemporaryDirectory() as scratch:
+        engine = spark_engine(Settings(state=Path(scratch) / "engine"))
+        try:
+            sizes = [_measured(Path(scratch) / str(size), engine, size) for size in (files, 2 * files)]
+        finally:
+            engine.stop()
+    small, large = sizes
+    ratios = {
+        f"{name}_ratio": round(large["edit"][name] / max(small["edit"][name], 0.001), 2)
+        for name in ("impact_seconds", "wall_seconds", "cpu_seconds")
+    }
+    path = write_result(
+        "repository_scale",
+        "python -m benchmarks.repository_scale",
+        {"sizes": sizes, **ratios, "target": "impact_seconds_ratio at most 1.3; peak_megabytes under 6144"},
+    )
+    print(path.read_text())
+
+
+def _measured(folder: Path, engine: SparkEngine, files: int) -> dict[str, Any]:
+    repo = GitRepo.create(folder / "repo")
+    repo.commit_files(_sources(files))
+    settings = Settings(repo=repo.folder, state=folder / "state")
+    with _Peak() as peak:
+        before, began = _cpu(), time.monotonic()
+        built = build_directly(settings, engine, Quiet())
+        full = {"cpu_seconds": round(_cpu() - before, 1), "wall_seconds": round(time.monotonic() - began, 1)}
+    edits = [_edited(repo, settings, engine, number) for number in range(EDITS)]
+    return {
+        "files": files,
+        "rows": sum(built.counts.values()),
+        "full": {**full, "peak_megabytes": peak.megabytes, "seconds": dict(built.summary["seconds"])},
+        "edit": {name: round(statistics.median(each[name] for each in edits), 3) for name in edits[0]},
+        "edits": edits,
+    }
+
+
+def _edited(repo: GitRepo, settings: Settings, engine: SparkEngine, number: int) -> dict[str, float]:
+    text = repo.path(LEAF).read_text()
+    repo.commit_files({LEAF: text + f"\n\ndef added_{number}():\n    return {number}\n"})
+    before, began = _cpu(), time.monotonic()
+    built = build_directly(settings, engine, Quiet())
+    assert built.summary["impacted"] < MODULES_PER_PACKAGE, built.summary
+    return {
+        "impact_seconds": built.summary["seconds"]["impact"],
+        "wall_seconds": time.monotonic() - began,
+        "cpu_seconds": _cpu() - before,
+    }
+
+
+def _sources(files: int) -> dict[str, str]:
+    """Packages of thirty modules: each calls the one before it and a class of the package before."""
+    sources = {}
+    for number in range(files):
+        package, place = divmod(number, MODULES_PER_PACKAGE)
+        lines = [f"class Thing{place}:\n    def act(self, given=None):\n        return given\n"]
+        body = f"    return Thing{place}().act()"
+        if place:
+            lines.insert(0, f"from package_{package}.module_{place - 1} import run_{place - 1}\n")
+            body = f"    run_{place - 1}()\n{body}"
+        elif package:
+            lines.insert(0, f"from package_{package - 1}.module_3 import Thing3\n")
+            body = f"    Thing3().act()\n{body}"
+        sources[f"package_{package}/module_{place}.py"] = "\n".join([*lines, f"\ndef run_{place}():\n{body}\n"])
+    return sources
+
+
+def _family() -> list[psutil.Process]:
+    me = psutil.Process()
+    return [me, *me.children(recursive=True)]
+
+
+def _cpu() -> float:
+    """CPU seconds of this process and of its children, those that ended among them."""
+    total = 0.0
+    for process in _family():
+        try:
+            used = process.cpu_times()
+            total += used.user + used.system + used.children_user + used.children_system
+        except psutil.NoSuchProcess:
+            continue
+    return total
+
+
+class _Peak:
+    """The most memory that all processes together had at once, looked at twice a second."""
+
+    def __init__(self) -> None:
+        self.megabytes = 0
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+
+    def __enter__(self) -> _Peak:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        while not self._ended.wait(0.5):
+            used = 0
+            for process in _family():
+                try:
+                    used += process.memory_info().rss
+                except psutil.NoSuchProcess:
+                    continue
+            self.megabytes = max(self.megabytes, used // 1_048_576)
+
+
+if __name__ == "__main__":
+    main()

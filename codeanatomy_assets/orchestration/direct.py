@@ -19,6 +19,7 @@ from codeanatomy_assets.storage.ledger import LedgerRow
 from codeanatomy_assets.storage.lock import StateLock
 
 if TYPE_CHECKING:
+    from codeanatomy_assets.extraction.warm_indexer import WarmIndexer
     from codeanatomy_assets.storage.spark_session import SparkEngine
 
 # Importing the project registers the bodies of its stages.
@@ -26,7 +27,12 @@ assert project.__name__
 
 
 def build_directly(
-    settings: Settings, engine: SparkEngine, progress: Progress, revision: str | None = None, full: bool = False
+    settings: Settings,
+    engine: SparkEngine,
+    progress: Progress,
+    revision: str | None = None,
+    full: bool = False,
+    indexer: WarmIndexer | None = None,
 ) -> LedgerRow:
     """Bring a state to a revision by the very stages that `update_job` runs; only Dagster's record is left out."""
     plan = decide(settings, revision, full)
@@ -35,7 +41,7 @@ def build_directly(
         return plan.last
     lock = StateLock(settings.state)
     try:
-        run = begin_update(plan, settings, engine, lock, progress)
+        run = begin_update(plan, settings, engine, lock, progress, indexer)
         try:
             for stage in BUILT_STAGES:
                 _, broken = run_stage(run, stage, catalog.of_stage(stage))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -135,11 +136,14 @@ class _Indexing:
         yield from indexer.index(tellable, lambda done, asked: progress.advance("indexing", done, asked))
         yield from (FailedFile(path, "path_not_utf8") for path in listed if path.startswith(NOT_UTF8))
 
-    def _indexer(self) -> ScipIndexer:
+    def _indexer(self) -> AbstractContextManager[ScipIndexer]:
+        """The caller's warm indexer, brought to this checkout, or one for this run alone."""
         settings = self.run.settings
         limits = Limits(settings.index_silent_seconds, settings.index_memory_megabytes)
-        roots = module_roots.source_roots(self.by_path)
-        return ScipIndexer(self.folder, surroundings(settings, roots), limits)
+        around = surroundings(settings, module_roots.source_roots(self.by_path))
+        if self.run.indexer is None:
+            return ScipIndexer(self.folder, around, limits)
+        return self.run.indexer.serving(self.folder, around, limits, self.run.checked_out())
 
     def _source(self, path: str) -> bytes:
         if path.startswith(NOT_UTF8):

@@ -18,6 +18,7 @@ from codeanatomy_assets.errors import BadInput
 from codeanatomy_assets.extraction.checkout import Checkout
 from codeanatomy_assets.extraction.git_history import PrivateStore, Snapshot
 from codeanatomy_assets.extraction.scip_waves import Reason
+from codeanatomy_assets.extraction.warm_indexer import WarmIndexer
 from codeanatomy_assets.orchestration.fingerprints import BUILT_STAGES, stage_fingerprints
 from codeanatomy_assets.orchestration.plan import Plan, Target, check_owner, moved_stages, open_ledger, write_limits
 from codeanatomy_assets.orchestration.progress import Progress
@@ -71,6 +72,7 @@ class WritingRun:
     refreshed: frozenset[Stage]
     moves_commit: bool
     chosen: frozenset[str] | None = None
+    indexer: WarmIndexer | None = None
     seconds: dict[str, float] = field(default_factory=dict)
     written: dict[str, Written] = field(default_factory=dict)
     figures: dict[str, Any] = field(default_factory=dict)
@@ -232,10 +234,17 @@ class WritingRun:
 
     def update_checkout(self) -> None:
         """The private checkout at the commit: the readable Python files whose path the indexer can be told."""
-        readable = {path for path in self.readable_files().values() if not path.startswith(NOT_UTF8)}
+        readable = self.checked_out()
         Checkout(self.folder.checkout).update_to(
             self.snapshot, [entry for entry in self.snapshot.entries() if entry.path in readable]
         )
+
+    def checked_out(self) -> dict[str, str]:
+        """path → blob id of what the private checkout holds once it is at the commit."""
+        rows = self.read_light(REPO_SNAPSHOT).to_pylist()
+        return {
+            row["path"]: row["blob_id"] for row in rows if is_readable(row) and not row["path"].startswith(NOT_UTF8)
+        }
 
     def count(self, table: Table) -> int:
         """Rows of a dataset now: those that the ledger tells of a table that this run left alone are not counted."""
@@ -283,10 +292,17 @@ class WritingRun:
 
 
 def begin_update(
-    plan: Plan, settings: Settings, engine: SparkEngine, lock: StateLock, progress: Progress
+    plan: Plan,
+    settings: Settings,
+    engine: SparkEngine,
+    lock: StateLock,
+    progress: Progress,
+    indexer: WarmIndexer | None = None,
 ) -> WritingRun:
     """Start the run that moves the state to the plan's target: lock, recover, fetch."""
-    return _begin(settings, engine, lock, progress, plan.target, None, plan.full)
+    run = _begin(settings, engine, lock, progress, plan.target, None, plan.full)
+    run.indexer = indexer
+    return run
 
 
 def begin_rebuild(

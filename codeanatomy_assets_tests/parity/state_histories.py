@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from codeanatomy_assets import catalog
+from codeanatomy_assets.extraction.warm_indexer import WarmIndexer
 from codeanatomy_assets.orchestration.direct import build_directly
 from codeanatomy_assets.orchestration.verify import Verified, slice_digests, verified
 from codeanatomy_assets.settings import Settings
@@ -62,6 +63,7 @@ class StateReplay:
     present: Tree = field(default_factory=dict)
     last: LedgerRow | None = None
     digests: Digests = field(default_factory=dict)
+    indexer: WarmIndexer | None = None
 
     def __post_init__(self) -> None:
         self.repo = GitRepo.create(self.folder / "repo")
@@ -73,7 +75,7 @@ class StateReplay:
         self.repo.commit()
         self.present = dict(tree)
         started = time.monotonic()
-        built = build_directly(self.state, self.engine, Quiet())
+        built = build_directly(self.state, self.engine, Quiet(), indexer=self.indexer)
         seconds = time.monotonic() - started
         before, self.digests = self.digests, digests_of(built.state)
         clean_folder = self.folder / "clean"

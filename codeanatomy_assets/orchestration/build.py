@@ -6,21 +6,22 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from codeanatomy_assets.errors import CodeAnatomyError
+from codeanatomy_assets.errors import CodeAnatomyError, causes
 from codeanatomy_assets.orchestration.plan import Plan, decide, open_ledger
 from codeanatomy_assets.orchestration.progress import Progress
 from codeanatomy_assets.orchestration.summary import report
 from codeanatomy_assets.settings import Settings, from_environment, to_environment
+from codeanatomy_assets.storage.lock import StateLock
 from codeanatomy_assets.storage.state_folder import StateFolder, write_atomically
 
 if TYPE_CHECKING:
     import dagster as dg
 
-    from codeanatomy_assets.storage.lock import StateLock
+    from codeanatomy_assets.extraction.warm_indexer import WarmIndexer
     from codeanatomy_assets.storage.spark_session import SparkEngine
 
 PROJECT_FOLDER = Path(__file__).parents[2]
@@ -41,7 +42,10 @@ def build(
     if plan.mode == "noop":
         assert plan.last is not None
         return report(plan.last, "noop")
-    _run_update(plan, settings, progress, engine, lock)
+    with opened_project(settings, progress, engine, lock) as project, user_errors():
+        for line in project.died:
+            progress.say(line)
+        project.run_update(update_request(plan))
     last = open_ledger(settings).resolve(None)
     return report(last, "noop" if plan.last and plan.last.sequence == last.sequence else None)
 
@@ -58,37 +62,76 @@ def with_known_repository(settings: Settings) -> Settings:
     return replace(settings, repo=Path(owner["repository"]), worktree=owner["kind"] == "folder")
 
 
-def _run_update(
-    plan: Plan,
+@dataclass(frozen=True)
+class UpdateRequest:
+    """A run of update_job, as whoever starts it words it."""
+
+    partition_key: str
+    run_config: dict[str, Any]
+    tags: dict[str, str]
+
+
+def update_request(plan: Plan, commit: str | None = None) -> UpdateRequest:
+    """The update that a plan takes, or to another commit on the way to its target.
+
+    It names the commit, so that a HEAD that moves meanwhile changes nothing; a folder has none to name.
+    """
+    from codeanatomy_assets.orchestration.partitions import ALL, IMPACTED
+
+    target = commit or plan.target.commit
+    is_commit = plan.target.repository is not None and set(target) != {"0"}
+    return UpdateRequest(
+        partition_key=ALL if plan.mode == "full" else IMPACTED,
+        run_config={"resources": {"session": {"config": {"commit": target if is_commit else "", "full": plan.full}}}},
+        tags={"codeanatomy/commit": target[:12]},
+    )
+
+
+@dataclass(frozen=True)
+class Project:
+    """The project, opened to run its jobs in this process, the instance that records them, and who died there."""
+
+    definitions: dg.Definitions
+    instance: dg.DagsterInstance
+    died: list[str]
+
+    def run_update(self, request: UpdateRequest, raise_on_error: bool = True) -> dg.ExecuteInProcessResult:
+        from dagster._core.utils import make_new_run_id
+
+        from codeanatomy_assets.orchestration.resources import UPDATE_JOB
+        from codeanatomy_assets.orchestration.stuck_runs import PROCESS_TAG, process_mark
+
+        run_id = make_new_run_id()
+        return self.definitions.resolve_job_def(UPDATE_JOB).execute_in_process(
+            instance=self.instance,
+            partition_key=request.partition_key,
+            run_config={**request.run_config, "loggers": {"console": {"config": {"log_level": "CRITICAL"}}}},
+            tags={**request.tags, PROCESS_TAG: process_mark(run_id)},
+            run_id=run_id,
+            raise_on_error=raise_on_error,
+        )
+
+
+@contextmanager
+def opened_project(
     settings: Settings,
     progress: Progress,
-    engine: Callable[[], SparkEngine] | None,
-    lock: StateLock | None,
-) -> None:
-    from codeanatomy_assets.orchestration.partitions import ALL, CONTROL_KEYS, FILES, IMPACTED
+    engine: Callable[[], SparkEngine] | None = None,
+    lock: StateLock | None = None,
+    indexer: WarmIndexer | None = None,
+) -> Iterator[Project]:
+    """The state's instance with the project; runs there whose process is gone are reported failed."""
+    from codeanatomy_assets.orchestration.partitions import CONTROL_KEYS, FILES
     from codeanatomy_assets.orchestration.project import build_definitions
-    from codeanatomy_assets.orchestration.resources import UPDATE_JOB
+    from codeanatomy_assets.orchestration.stuck_runs import report_dead_runs
 
     settings.state.mkdir(parents=True, exist_ok=True)
-    definitions = build_definitions(settings, progress, engine, lock)
+    definitions = build_definitions(settings, progress, engine, lock, indexer)
     with dagster_instance(settings) as instance:
         instance.add_dynamic_partitions(str(FILES.name), list(CONTROL_KEYS))
-        with user_errors():
-            definitions.resolve_job_def(UPDATE_JOB).execute_in_process(
-                instance=instance,
-                partition_key=ALL if plan.mode == "full" else IMPACTED,
-                run_config={
-                    "resources": {"session": {"config": {"commit": _revision(plan), "full": plan.full}}},
-                    "loggers": {"console": {"config": {"log_level": "CRITICAL"}}},
-                },
-                tags={"codeanatomy/commit": plan.target.commit[:12]},
-            )
-
-
-def _revision(plan: Plan) -> str:
-    """The commit itself, so that a HEAD that moves meanwhile changes nothing; a folder has none to name."""
-    is_commit = plan.target.repository is not None and set(plan.target.commit) != {"0"}
-    return plan.target.commit if is_commit else ""
+        yield Project(definitions, instance, report_dead_runs(instance, StateLock(settings.state)))
+        # What a dead run left behind may have held the state until this one's turn came: only now is it known as dead.
+        report_dead_runs(instance, StateLock(settings.state))
 
 
 @contextmanager
@@ -106,8 +149,13 @@ def dagster_instance(settings: Settings) -> Iterator[dg.DagsterInstance]:
 
 def serve_ui(settings: Settings, port: int) -> int:
     """Serve the Dagster UI and its daemon for this state, on loopback, until interrupted."""
-    settings = with_known_repository(settings)
+    from codeanatomy_assets.orchestration.stuck_runs import report_dead_runs
+
+    settings = replace(with_known_repository(settings), sensor_on=True)
     home = write_instance_config(settings)
+    with dagster_instance(settings) as instance:
+        for line in report_dead_runs(instance, StateLock(settings.state)):
+            print(line, file=sys.stderr)
     command = [sys.executable, "-m", "dagster", "dev", "-m", "codeanatomy_assets.definitions"]
     environment = {**to_environment(settings), "DAGSTER_HOME": str(home), "DAGSTER_EVENT_BATCH_SIZE": EVENT_BATCH_SIZE}
     return subprocess.run(
@@ -134,21 +182,15 @@ def _storage(home: Path) -> dict[str, Any]:
 
 @contextmanager
 def user_errors() -> Iterator[None]:
-    """Bring an error meant for the user out of the wrapping that Dagster gives it."""
+    """Bring an error meant for the user, and Ctrl-C, out of the wrapping that Dagster gives it."""
+    import dagster as dg
+
     try:
         yield
+    except dg.DagsterExecutionInterruptedError:
+        raise KeyboardInterrupt from None
     except Exception as error:
-        meant = next((cause for cause in _causes(error) if isinstance(cause, CodeAnatomyError)), None)
+        meant = next((cause for cause in causes(error) if isinstance(cause, CodeAnatomyError)), None)
         if meant is None:
             raise
         raise meant from None
-
-
-def _causes(error: BaseException) -> Iterator[BaseException]:
-    """An error and what led to it. Chains that Dagster re-raises can run in a circle."""
-    seen: set[int] = set()
-    cause: BaseException | None = error
-    while cause is not None and id(cause) not in seen:
-        seen.add(id(cause))
-        yield cause
-        cause = cause.__cause__ or cause.__context__

@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import dagster as dg
 
+from codeanatomy_assets.errors import BadInput
 from codeanatomy_assets.orchestration.event_storage import delete_dynamic_partitions
 
 IMPACTED = "__impacted__"
 ALL = "__all__"
 CONTROL_KEYS = (IMPACTED, ALL)
 FILES = dg.DynamicPartitionsDefinition(name="file_id")
+
+
+def keys_of(context: dg.AssetExecutionContext) -> list[str]:
+    """The keys a run was started on; Dagster can't record checks of a run that was started on none."""
+    if context.has_partition_key or context.has_partition_key_range:
+        return list(context.partition_keys)
+    raise BadInput(
+        f"{context.job_name} was launched on no partition: choose {IMPACTED} for what changed, or {ALL} for everything"
+    )
 
 
 def chosen_files(keys: list[str]) -> frozenset[str] | None:

@@ -58,6 +58,13 @@ class Terminal:
         self._stream.flush()
 
 
+class Bars(Terminal):
+    """The bars alone, for a loop that tells each run in one line."""
+
+    def say(self, text: str) -> None:
+        pass
+
+
 class Log:
     """Lines in a log such as Dagster's; long work at every tenth."""
 

@@ -1,4 +1,4 @@
-"""The Dagster project: assets, job and resources put together for one state."""
+"""The Dagster project: assets, jobs, sensor and resources put together for one state."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from collections.abc import Callable
 
 import dagster as dg
 
+from codeanatomy_assets.extraction.warm_indexer import WarmIndexer
 from codeanatomy_assets.orchestration.assets import graph, impact, ledger, relationships, repository, symbols, syntax
-from codeanatomy_assets.orchestration.jobs import update_job
+from codeanatomy_assets.orchestration.jobs import JOBS
 from codeanatomy_assets.orchestration.progress import Progress
-from codeanatomy_assets.orchestration.resources import session_resource, spark_engine, spark_resource
+from codeanatomy_assets.orchestration.resources import built_resource, session_resource, spark_engine, spark_resource
+from codeanatomy_assets.orchestration.sensors import commit_sensor
 from codeanatomy_assets.settings import Settings
 from codeanatomy_assets.storage.lock import StateLock
 from codeanatomy_assets.storage.spark_session import SparkEngine
@@ -21,8 +23,10 @@ def build_definitions(
     progress: Progress | None = None,
     engine: Callable[[], SparkEngine] | None = None,
     lock: StateLock | None = None,
+    indexer: WarmIndexer | None = None,
 ) -> dg.Definitions:
-    """Everything Dagster serves. A caller that stays warm passes its engine and lock, to share them run after run."""
+    """Everything Dagster serves. A caller that stays warm passes its engine, lock and indexer, to share them
+    run after run."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", dg.BetaWarning)
         assets = dg.with_source_code_references(
@@ -38,10 +42,12 @@ def build_definitions(
         )
     return dg.Definitions(
         assets=assets,
-        jobs=[update_job],
+        jobs=JOBS,
+        sensors=[commit_sensor(settings)],
         resources={
             "spark": spark_resource(engine or _one_engine(settings)),
-            "session": session_resource(settings, lock or StateLock(settings.state), progress),
+            "session": session_resource(settings, lock or StateLock(settings.state), progress, indexer),
+            "built": built_resource(settings, progress),
         },
         executor=dg.in_process_executor,
     )

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from enum import Enum
 from typing import Any
 
 import dagster as dg
 from dagster_deltalake import DeltaTableResource, LocalConfig, S3Config
 from dagster_pyspark import LazyPySparkResource
-from pydantic import PrivateAttr
+from pydantic import Field, PrivateAttr
 
 from codeanatomy_assets import toolchain
 from codeanatomy_assets.contracts.table import Stage
 from codeanatomy_assets.errors import BadInput
+from codeanatomy_assets.extraction.warm_indexer import WarmIndexer
 from codeanatomy_assets.orchestration.fingerprints import BUILT_STAGES
-from codeanatomy_assets.orchestration.partitions import ALL, chosen_files
+from codeanatomy_assets.orchestration.partitions import ALL, chosen_files, keys_of
 from codeanatomy_assets.orchestration.plan import decide
 from codeanatomy_assets.orchestration.progress import Log, Progress
+from codeanatomy_assets.orchestration.stuck_runs import mark_run
 from codeanatomy_assets.orchestration.writing_run import WritingRun, begin_rebuild, begin_update
 from codeanatomy_assets.settings import Settings
 from codeanatomy_assets.storage.lock import StateLock
@@ -24,6 +28,8 @@ from codeanatomy_assets.storage.spark_session import SparkEngine, SparkSettings
 from codeanatomy_assets.storage.table_state import TableRef
 
 UPDATE_JOB = "update_job"
+FULL_REFRESH_JOB = "full_refresh_job"
+MOVING_JOBS = (UPDATE_JOB, FULL_REFRESH_JOB)
 S3_FIELDS = {
     "AWS_ACCESS_KEY_ID": "access_key_id",
     "AWS_SECRET_ACCESS_KEY": "secret_access_key",
@@ -31,12 +37,26 @@ S3_FIELDS = {
     "AWS_REGION": "region",
     "AWS_ENDPOINT_URL": "endpoint",
 }
-SESSION_CONFIG = {
-    "commit": dg.Field(
-        str, default_value="", description="Revision to build; empty for HEAD. Only update_job uses it."
-    ),
-    "full": dg.Field(bool, default_value=False, description="Rebuild everything, whatever changed."),
-}
+
+
+class Strategy(Enum):
+    """How far a change reaches, for one run; `as_set` is what the settings say."""
+
+    as_set = ""
+    symbol_closure = "symbol_closure"
+    import_closure = "import_closure"
+    hybrid = "hybrid"
+
+
+class UpdateConfig(dg.Config):
+    """What a run that moves the state can be told; the defaults bring it to HEAD."""
+
+    commit: str = Field(default="", description="Revision to build; empty for HEAD.")
+    full: bool = Field(default=False, description="Rebuild everything, whatever changed.")
+    strategy: Strategy = Field(default=Strategy.as_set, description="How far a change reaches; as_set: the settings'.")
+
+    def settings(self, settings: Settings) -> Settings:
+        return replace(settings, strategy=self.strategy.value) if self.strategy.value else settings
 
 
 def spark_engine(settings: Settings) -> SparkEngine:
@@ -92,13 +112,15 @@ class RunSession:
         spark: GatewaySparkResource,
         lock: StateLock,
         progress: Progress,
-        config: dict[str, Any],
+        config: UpdateConfig,
+        indexer: WarmIndexer | None = None,
     ) -> None:
-        self.settings = settings
+        self.settings = config.settings(settings)
         self.progress = progress
         self._spark = spark
         self._lock = lock
         self._config = config
+        self._indexer = indexer
         self._run: WritingRun | None = None
         self._nothing_to_do = False
 
@@ -115,18 +137,19 @@ class RunSession:
         return self._run
 
     def _begin(self, context: dg.AssetExecutionContext, stage: Stage) -> WritingRun | None:
-        keys = list(context.partition_keys)
-        if context.job_name != UPDATE_JOB:
+        keys = keys_of(context)
+        if context.job_name not in MOVING_JOBS:
             chosen = chosen_files(keys)
             return begin_rebuild(self.settings, self._spark.engine, self._lock, self.progress, chosen, ALL in keys)
         if stage is not BUILT_STAGES[0]:
             raise BadInput(
-                f"{UPDATE_JOB} can't start at the {stage} stage, what came before is undone: launch it whole"
+                f"{context.job_name} can't start at the {stage} stage, what came before is undone: launch it whole"
             )
-        plan = decide(self.settings, self._config["commit"] or None, self._config["full"] or ALL in keys)
+        full = self._config.full or ALL in keys or context.job_name == FULL_REFRESH_JOB
+        plan = decide(self.settings, self._config.commit or None, full)
         run = None
         if plan.mode != "noop":
-            run = begin_update(plan, self.settings, self._spark.engine, self._lock, self.progress)
+            run = begin_update(plan, self.settings, self._spark.engine, self._lock, self.progress, self._indexer)
         if run is None or run.is_noop:
             self.progress.say(f"{plan.target.commit[:12]} is built already: nothing to do")
         if run is not None and run.is_noop:
@@ -150,12 +173,15 @@ def spark_resource(engine: Callable[[], SparkEngine]) -> dg.ResourceDefinition:
     return dg.ResourceDefinition(lambda _: GatewaySparkResource.serving(engine()), description="Lazy Spark session.")
 
 
-def session_resource(settings: Settings, lock: StateLock, progress: Progress | None) -> dg.ResourceDefinition:
+def session_resource(
+    settings: Settings, lock: StateLock, progress: Progress | None, indexer: WarmIndexer | None
+) -> dg.ResourceDefinition:
     """One per Dagster run: dropped at its end, whatever happened, with the lock."""
 
     def session(context: dg.InitResourceContext) -> Iterator[RunSession]:
-        told = progress or Log(context.log.info if context.log else print)
-        opened = RunSession(settings, context.resources.spark, lock, told, context.resource_config)
+        mark_run(context)
+        config = UpdateConfig(**context.resource_config)
+        opened = RunSession(settings, context.resources.spark, lock, _told(progress, context), config, indexer)
         try:
             yield opened
         finally:
@@ -163,7 +189,30 @@ def session_resource(settings: Settings, lock: StateLock, progress: Progress | N
 
     return dg.ResourceDefinition(
         session,
-        config_schema=SESSION_CONFIG,
+        config_schema=UpdateConfig.to_config_schema(),
         required_resource_keys={"spark"},
         description="The run's share in the state: lock, attempt, versions read and written.",
     )
+
+
+@dataclass(frozen=True)
+class BuiltCommits:
+    """What jobs over built commits need: where the state is, a session, and where to tell how far they are."""
+
+    settings: Settings
+    spark: GatewaySparkResource
+    progress: Progress
+
+
+def built_resource(settings: Settings, progress: Progress | None) -> dg.ResourceDefinition:
+    def built(context: dg.InitResourceContext) -> BuiltCommits:
+        mark_run(context)
+        return BuiltCommits(settings, context.resources.spark, _told(progress, context))
+
+    return dg.ResourceDefinition(
+        built, required_resource_keys={"spark"}, description="The state's built commits, for jobs that move nothing."
+    )
+
+
+def _told(progress: Progress | None, context: dg.InitResourceContext) -> Progress:
+    return progress or Log(context.log.info if context.log else print)

@@ -109,6 +109,14 @@ class StateLock:
             return f"the last child process of {name}, which died"
         return name
 
+    def is_held_by_children_of(self, pid: int) -> bool:
+        """Whether processes that a dead run started still hold what it signed for."""
+        try:
+            told = json.loads(self.path.read_text())
+        except (OSError, ValueError):
+            return False
+        return bool(told["pid"] == pid and told["host"] == socket.gethostname() and self.is_taken())
+
     def _sign(self, purpose: str) -> None:
         since = datetime.now(UTC).isoformat(timespec="seconds")
         name = {"purpose": purpose, "pid": os.getpid(), "host": socket.gethostname(), "since": since}

@@ -48,6 +48,11 @@ class StateFolder:
         return self.root / "repository.git"
 
     @property
+    def published(self) -> Path:
+        """Where publish_job writes, a folder for each commit."""
+        return self.root / "published"
+
+    @property
     def dagster_home(self) -> Path:
         return self.root / "dagster"
 

@@ -8,6 +8,7 @@ from codeanatomy_assets import catalog
 from codeanatomy_assets.contracts.ledger import GRAPH_COMMITS, PLAN_ARTIFACTS, RUN_PROFILES
 from codeanatomy_assets.contracts.table import Stage
 from codeanatomy_assets.orchestration.assets.stage_assets import WRITER_POOL, asset_spec
+from codeanatomy_assets.orchestration.failures import plain_failures
 from codeanatomy_assets.orchestration.partitions import reconcile
 from codeanatomy_assets.orchestration.plan import open_ledger
 from codeanatomy_assets.orchestration.profiles import write_profiles
@@ -28,6 +29,11 @@ GRAPH = [table.name for table in catalog.of_stage(Stage.GRAPH)]
 )
 def ledger_stage(context: dg.AssetExecutionContext) -> Iterator[dg.MaterializeResult[None]]:
     """Close the run with its row; alone, tell the last one."""
+    with plain_failures():
+        yield from _closed(context)
+
+
+def _closed(context: dg.AssetExecutionContext) -> Iterator[dg.MaterializeResult[None]]:
     session: RunSession = context.resources.session
     run = session.current
     if run is not None:

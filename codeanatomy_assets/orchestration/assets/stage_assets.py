@@ -11,8 +11,9 @@ from codeanatomy_assets.contracts.table import Stage, Table
 from codeanatomy_assets.errors import BadInput
 from codeanatomy_assets.orchestration.checking import IntegrityBroken, violations
 from codeanatomy_assets.orchestration.event_storage import record_materializations
+from codeanatomy_assets.orchestration.failures import plain_failures
 from codeanatomy_assets.orchestration.fingerprints import BUILT_STAGES
-from codeanatomy_assets.orchestration.partitions import CONTROL_KEYS, FILES
+from codeanatomy_assets.orchestration.partitions import CONTROL_KEYS, FILES, keys_of
 from codeanatomy_assets.orchestration.progress import timed
 from codeanatomy_assets.orchestration.resources import RunSession, table_resource
 from codeanatomy_assets.orchestration.writing_run import WritingRun
@@ -80,6 +81,10 @@ def stage_assets(
         check_specs=[_check_spec(table) for table in tables],
     )
     def stage_step(context: dg.AssetExecutionContext) -> Iterator[dg.MaterializeResult[None]]:
+        with plain_failures():
+            yield from results(context)
+
+    def results(context: dg.AssetExecutionContext) -> Iterator[dg.MaterializeResult[None]]:
         session: RunSession = context.resources.session
         run = session.writing(context, stage)
         if run is None:
@@ -217,7 +222,7 @@ def _record_files(context: dg.AssetExecutionContext, run: WritingRun, produced: 
     rebuilt = [(done.table, done.written) for done in produced if done.written is not None and done.table.bucketed]
     if run.mode == "full" or not rebuilt:
         return
-    others = run.python_files() - set(context.partition_keys) - set(CONTROL_KEYS)
+    others = run.python_files() - set(keys_of(context)) - set(CONTROL_KEYS)
     record_materializations(
         context,
         [

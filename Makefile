@@ -30,9 +30,10 @@ format: setup ## let ruff rewrite what it can
 	@.venv/bin/ruff check --fix .
 	@.venv/bin/ruff format .
 
-docs: setup ## regenerate docs/datasets.md and docs/graph.md from the contracts
+docs: setup ## regenerate docs/datasets.md, docs/graph.md and the snapshot of Dagster's definitions
 	@.venv/bin/python -m codeanatomy_assets.catalog_docs
 	@.venv/bin/python -m codeanatomy_assets.graph_docs
+	@.venv/bin/python -m codeanatomy_assets_tests.orchestration.definitions_snapshot
 
 bench: setup ## every benchmark, each a ratio in one run; results in benchmarks/results
 	@.venv/bin/python -m benchmarks

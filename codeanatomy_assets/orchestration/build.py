@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from codeanatomy_assets.errors import CodeAnatomyError
+from codeanatomy_assets.errors import CodeAnatomyError, causes
 from codeanatomy_assets.orchestration.plan import Plan, decide, open_ledger
 from codeanatomy_assets.orchestration.progress import Progress
 from codeanatomy_assets.orchestration.summary import report
@@ -190,17 +190,7 @@ def user_errors() -> Iterator[None]:
     except dg.DagsterExecutionInterruptedError:
         raise KeyboardInterrupt from None
     except Exception as error:
-        meant = next((cause for cause in _causes(error) if isinstance(cause, CodeAnatomyError)), None)
+        meant = next((cause for cause in causes(error) if isinstance(cause, CodeAnatomyError)), None)
         if meant is None:
             raise
         raise meant from None
-
-
-def _causes(error: BaseException) -> Iterator[BaseException]:
-    """An error and what led to it. Chains that Dagster re-raises can run in a circle."""
-    seen: set[int] = set()
-    cause: BaseException | None = error
-    while cause is not None and id(cause) not in seen:
-        seen.add(id(cause))
-        yield cause
-        cause = cause.__cause__ or cause.__context__

@@ -19,7 +19,6 @@ from codeanatomy_assets.extraction.checkout import Checkout
 from codeanatomy_assets.extraction.git_history import PrivateStore, Snapshot
 from codeanatomy_assets.extraction.scip_waves import Reason
 from codeanatomy_assets.extraction.warm_indexer import WarmIndexer
-from codeanatomy_assets.extraction.warm_indexer import WarmIndexer
 from codeanatomy_assets.orchestration.fingerprints import BUILT_STAGES, moved_parts, stage_fingerprints
 from codeanatomy_assets.orchestration.plan import Plan, Target, check_owner, moved_stages, open_ledger, write_limits
 from codeanatomy_assets.orchestration.progress import Progress

@@ -127,7 +127,7 @@ class CommitImpact:
         return PHRASES[reason.kind].format(ref=reason.ref or "something")
 
     def _why_refreshed(self, ref: str) -> str:
-        if self.row.sequence == 1:
+        if self.row.parent is None:
             return "this was the first build"
         is_stages = {*ref.split(", ")} <= {stage.value for stage in Stage}
         return f"the stages {ref} ran whole" if is_stages else ref

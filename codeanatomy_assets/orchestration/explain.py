@@ -14,7 +14,6 @@ from typing import Any
 
 from codeanatomy_assets.contracts.impact import IMPACTED_FILES, REASON_KINDS
 from codeanatomy_assets.contracts.repository import REPO_SNAPSHOT
-from codeanatomy_assets.contracts.table import Stage
 from codeanatomy_assets.errors import BadInput
 from codeanatomy_assets.orchestration.plan import open_ledger
 from codeanatomy_assets.orchestration.revisions import built_commit, built_commits
@@ -121,16 +120,10 @@ class CommitImpact:
             of = f" of {self.path_of(reason.via)}" if reason.via is not None else ""
             return f"means something else: {reason.ref}{of}" if reason.ref else "means something else"
         if reason.kind == "full_refresh":
-            return f"everything was rebuilt: {self._why_refreshed(reason.ref)}"
+            return f"everything was rebuilt: {reason.ref}"
         if reason.via is None and reason.ref in OF_ITSELF:
             return OF_ITSELF[reason.ref]
         return PHRASES[reason.kind].format(ref=reason.ref or "something")
-
-    def _why_refreshed(self, ref: str) -> str:
-        if self.row.parent is None:
-            return "this was the first build"
-        is_stages = {*ref.split(", ")} <= {stage.value for stage in Stage}
-        return f"the stages {ref} ran whole" if is_stages else ref
 
     def chain_text(self, reason: Reason) -> str:
         """`views.py ← imports name Router from urls ← urls.py changed`."""

@@ -141,7 +141,7 @@ class WritingRun:
         if known != fingerprint:
             position = BUILT_STAGES.index(Stage.SYMBOLS)
             self.refreshed |= frozenset(BUILT_STAGES[position:])
-            self.refreshed_because = self.refreshed_because or "source roots moved"
+            self.refreshed_because = self.refreshed_because or "the source roots moved"
 
     def changes(self, table: Table) -> DataFrame:
         """What this run did to a dataset so far, against the ledger's state, netted: its rows, with `delta`."""
@@ -413,9 +413,9 @@ def _refreshed(full: bool, moved: tuple[Stage, ...], starts_empty: frozenset[str
 def _because(full: bool, fingerprints: dict[str, str], recovered: attempts.Recovered) -> str:
     """Why stages are rebuilt whole, if they are: asked for, first build, a lost table, or which fingerprint moved."""
     if recovered.last is None:
-        return "first build"
+        return "this was the first build"
     if full:
-        return "asked for"
+        return "it was asked for"
     moved = [f"{part} moved" for part in moved_parts(fingerprints, recovered.last.fingerprints)]
     return ", ".join([*moved, *(f"table {name} lost or of another shape" for name in sorted(recovered.starts_empty))])
 

@@ -96,20 +96,28 @@ class Project:
     died: list[str]
 
     def run_update(self, request: UpdateRequest, raise_on_error: bool = True) -> dg.ExecuteInProcessResult:
+        import dagster as dg
         from dagster._core.utils import make_new_run_id
 
         from codeanatomy_assets.orchestration.resources import UPDATE_JOB
         from codeanatomy_assets.orchestration.stuck_runs import PROCESS_TAG, process_mark
 
         run_id = make_new_run_id()
-        return self.definitions.resolve_job_def(UPDATE_JOB).execute_in_process(
-            instance=self.instance,
-            partition_key=request.partition_key,
-            run_config={**request.run_config, "loggers": {"console": {"config": {"log_level": "CRITICAL"}}}},
-            tags={**request.tags, PROCESS_TAG: process_mark(run_id)},
-            run_id=run_id,
-            raise_on_error=raise_on_error,
-        )
+        try:
+            return self.definitions.resolve_job_def(UPDATE_JOB).execute_in_process(
+                instance=self.instance,
+                partition_key=request.partition_key,
+                run_config={**request.run_config, "loggers": {"console": {"config": {"log_level": "CRITICAL"}}}},
+                tags={**request.tags, PROCESS_TAG: process_mark(run_id)},
+                run_id=run_id,
+                raise_on_error=raise_on_error,
+            )
+        except dg.DagsterExecutionInterruptedError:
+            # Dagster records an interrupt that stops a step, not one that comes while resources start.
+            run = self.instance.get_run_by_id(run_id)
+            if run is not None and not run.is_finished:
+                self.instance.report_run_failed(run, "It was interrupted before it wrote anything: launch it again")
+            raise
 
 
 @contextmanager

@@ -7,10 +7,12 @@ import signal
 import socket
 import time
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Self
+
+import dagster as dg
 
 from codeanatomy_assets.errors import BadInput
 from codeanatomy_assets.extraction.warm_indexer import WarmIndexer
@@ -56,7 +58,10 @@ def watch(
         loop = _Watch(settings, project, stop_engine, lock, indexer, say, complain)
         complain(f"watching {settings.repo} every {every:g} s: Ctrl-C ends it")
         while True:
-            built = loop.look(stop)
+            # An interrupt that Dagster raises is one that `stop` knows of too.
+            built = False
+            with suppress(dg.DagsterExecutionInterruptedError):
+                built = loop.look(stop)
             if stop.wait(0.0 if built or once else every):
                 complain("stopped; the last built commit is as it was")
                 return 0

@@ -185,9 +185,9 @@ def test_an_error_that_is_nobodys_input_is_told_too(
 def test_vacuum_job_just_pressed_keeps_what_the_settings_keep(
     pressed: BuiltState, instance: dg.DagsterInstance
 ) -> None:
-    kept = {row.commit: row.state for row in pressed.ledger_rows()}
+    kept = {row.commit: pressed.rows("cst_defs", row.commit) for row in pressed.ledger_rows()}
     done(press(pressed, instance, "vacuum_job"))
-    assert {commit: pressed.ledger_state(commit) for commit in kept} == kept
+    assert {commit: pressed.rows("cst_defs", commit) for commit in kept} == kept
     assert VacuumConfig().grace_hours == DEFAULT_GRACE_HOURS
 
 

@@ -18,7 +18,7 @@ import pytest
 
 from codeanatomy_assets.cli import main
 from codeanatomy_assets.errors import BadInput, CodeAnatomyError
-from codeanatomy_assets.orchestration import catching_up
+from codeanatomy_assets.orchestration import catching_up, resources
 from codeanatomy_assets.orchestration import watch as watching
 from codeanatomy_assets.orchestration.build import dagster_instance
 from codeanatomy_assets.orchestration.watch import StopSignals, watch
@@ -174,6 +174,19 @@ def test_a_repository_that_goes_away_is_told_once_and_waited_for(watcher: Watche
     assert [line.split()[0] for line in watcher.said] == [head[:12]]
 
 
+def test_stopped_while_a_run_starts_it_ends_cleanly_and_the_run_is_recorded_failed(
+    watcher: Watcher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    head = change(watcher, "starting")
+    with monkeypatch.context() as patch:
+        patch.setattr(resources, "mark_run", lambda _: stop())
+        assert watcher.watch() == 0
+    assert (watcher.said, watcher.complaints[-1]) == ([], "stopped; the last built commit is as it was")
+    with dagster_instance(watcher.built.settings) as instance:
+        assert instance.get_runs(limit=1)[0].status is dg.DagsterRunStatus.FAILURE
+    assert watcher.built.build()["commit"] == head
+
+
 def test_bad_input_is_refused_before_anything_is_opened(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["watch", str(tmp_path / "nowhere"), "--state", str(tmp_path / "state")]) == BadInput.exit_code
     assert "does not exist" in capsys.readouterr().err
@@ -289,8 +302,9 @@ def test_stopped_in_mid_build_it_ends_cleanly_and_the_next_build_is_right(
     wait_for_a_build(built)
     children = command.children()
     command.process.send_signal(signal.SIGTERM)
-    command.process.communicate(timeout=60)
-    assert command.process.returncode == 0
+    _, said = command.process.communicate(timeout=60)
+    assert command.process.returncode == 0, said
+    assert said.splitlines()[-1] == "stopped; the last built commit is as it was"
     assert left_of(children) == set()
     assert built.build()["commit"] == second
     with dagster_instance(built.settings) as instance:

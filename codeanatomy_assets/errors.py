@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 
 class CodeAnatomyError(Exception):
     """Something failed; the last built commit is as it was."""
@@ -17,3 +19,13 @@ class BadInput(CodeAnatomyError):
 
 class StateInUse(BadInput):
     """Another run holds the state folder."""
+
+
+def causes(error: BaseException) -> Iterator[BaseException]:
+    """An error and what led to it. Chains that Dagster re-raises can run in a circle."""
+    seen: set[int] = set()
+    cause: BaseException | None = error
+    while cause is not None and id(cause) not in seen:
+        seen.add(id(cause))
+        yield cause
+        cause = cause.__cause__ or cause.__context__

@@ -13,8 +13,9 @@ from dataclasses import asdict
 from pathlib import Path
 
 from codeanatomy_assets import __version__, cli_history
-from codeanatomy_assets.errors import CodeAnatomyError
+from codeanatomy_assets.errors import BadInput, CodeAnatomyError
 from codeanatomy_assets.settings import STRATEGIES, Settings, from_environment
+from codeanatomy_assets.storage.disk_errors import refusal
 
 DEFAULT_PORT = 3000
 DEFAULT_EVERY = 5
@@ -45,15 +46,31 @@ def main(arguments: Sequence[str] | None = None) -> int:
     told = _parser().parse_args(arguments)
     try:
         code: int = told.command(told)
-    except CodeAnatomyError as error:
-        print(f"codeanatomy: {error}", file=sys.stderr)
-        return error.exit_code
+    except BadInput as error:
+        return _told_why(error)
     except BrokenPipeError:
         return 0
     except KeyboardInterrupt:
         print("codeanatomy: interrupted; the last built commit is as it was", file=sys.stderr)
         return 1
+    except Exception as error:
+        meant = refusal(error, _folders_written(told)) or error
+        if not isinstance(meant, CodeAnatomyError):
+            raise
+        return _told_why(meant)
     return code
+
+
+def _told_why(error: CodeAnatomyError) -> int:
+    print(f"codeanatomy: {error}", file=sys.stderr)
+    return error.exit_code
+
+
+def _folders_written(told: argparse.Namespace) -> list[Path]:
+    """The state folder, its tables, and where a command was asked to write."""
+    settings = _settings(told)
+    asked = [getattr(told, name) for name in ("out", "html") if getattr(told, name, None)]
+    return [settings.state, *asked, *([] if settings.tables_uri else [Path(settings.tables_root)])]
 
 
 def _parser() -> argparse.ArgumentParser:

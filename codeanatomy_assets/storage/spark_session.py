@@ -66,6 +66,7 @@ class SparkSettings:
             "spark.driver.extraClassPath": jars,
             "spark.executor.extraClassPath": jars,
             "spark.driver.memory": self.driver_memory,
+            "spark.executorEnv.PYTHONSAFEPATH": "1",
             "spark.driver.host": "127.0.0.1",
             "spark.driver.bindAddress": "127.0.0.1",
             "spark.ui.enabled": "false",
@@ -156,11 +157,13 @@ class _Gateway:
         self._told = Path(self._folder.name) / "connection"
         os.environ["PYSPARK_PYTHON"] = sys.executable
         os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+        # Workers are started with -m: without this, a json.py in the folder that a user is in would be run.
+        os.environ["PYTHONSAFEPATH"] = "1"
         os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
         os.environ["SPARK_HOME"] = str(home)
         os.environ["_PYSPARK_DRIVER_CONN_INFO_PATH"] = str(self._told)
         try:
-            self._process = self._start(_gateway_command(settings, home), inherited)
+            self._process = self._start(_gateway_command(settings, home, self._folder.name), inherited)
         except OSError as error:
             self._folder.cleanup()
             told = f"Spark did not start: {settings.java} can't be run ({error}): run make setup"
@@ -178,6 +181,7 @@ class _Gateway:
                 stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=log,
+                cwd=self._folder.name,
                 pass_fds=tuple(inherited),
                 preexec_fn=_ignore_interrupt,
             )
@@ -220,7 +224,8 @@ class _Gateway:
             return words.read().decode(errors="replace").strip() or "it left no word in its log"
 
 
-def _gateway_command(settings: SparkSettings, home: Path) -> list[str]:
+def _gateway_command(settings: SparkSettings, home: Path, scratch: str) -> list[str]:
+    """The JVM's command line; what it writes on its way goes to a scratch folder that ends with it."""
     class_path = [str(jar) for jar in settings.jars] + [str(jar) for jar in sorted((home / "jars").glob("*.jar"))]
     command = [
         str(settings.java),
@@ -229,6 +234,8 @@ def _gateway_command(settings: SparkSettings, home: Path) -> list[str]:
         f"-Xmx{settings.driver_memory}",
         "-XX:+UseSerialGC",
         "-XX:TieredStopAtLevel=1",
+        "-XX:-UsePerfData",
+        f"-Djava.io.tmpdir={scratch}",
         "-XX:+IgnoreUnrecognizedVMOptions",
         "--sun-misc-unsafe-memory-access=allow",
         "--enable-native-access=ALL-UNNAMED",
@@ -236,7 +243,7 @@ def _gateway_command(settings: SparkSettings, home: Path) -> list[str]:
         *(f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in OPENED_PACKAGES),
         "org.apache.spark.deploy.SparkSubmit",
     ]
-    for key, value in settings.configuration().items():
+    for key, value in {"spark.local.dir": scratch, **settings.configuration()}.items():
         command += ["--conf", f"{key}={value}"]
     return [*command, "pyspark-shell"]
 

@@ -297,7 +297,7 @@ def _verify(told: argparse.Namespace) -> int:
 def _ui(told: argparse.Namespace) -> int:
     from codeanatomy_assets.orchestration.build import serve_ui
 
-    return serve_ui(_settings(told), told.port)
+    serve_ui(_settings(told), told.port)
 
 
 def _settings(told: argparse.Namespace) -> Settings:

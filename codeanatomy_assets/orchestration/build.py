@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from codeanatomy_assets.errors import CodeAnatomyError, causes
 from codeanatomy_assets.orchestration.plan import Plan, decide, open_ledger
@@ -155,20 +155,19 @@ def dagster_instance(settings: Settings) -> Iterator[dg.DagsterInstance]:
         yield instance
 
 
-def serve_ui(settings: Settings, port: int) -> int:
-    """Serve the Dagster UI and its daemon for this state, on loopback, until interrupted."""
+def serve_ui(settings: Settings, port: int) -> NoReturn:
+    """Become the Dagster UI and its daemon for this state, on loopback: signals reach them without a go-between."""
     from codeanatomy_assets.orchestration.stuck_runs import report_dead_runs
 
     settings = replace(with_known_repository(settings), sensor_on=True)
     home = write_instance_config(settings)
     with dagster_instance(settings) as instance:
         for line in report_dead_runs(instance, StateLock(settings.state)):
-            print(line, file=sys.stderr)
+            print(line, file=sys.stderr, flush=True)
     command = [sys.executable, "-m", "dagster", "dev", "-m", "codeanatomy_assets.definitions"]
     environment = {**to_environment(settings), "DAGSTER_HOME": str(home), "DAGSTER_EVENT_BATCH_SIZE": EVENT_BATCH_SIZE}
-    return subprocess.run(
-        [*command, "-h", "127.0.0.1", "-p", str(port)], env=environment, cwd=home, check=False
-    ).returncode
+    os.chdir(home)
+    os.execve(sys.executable, [*command, "-h", "127.0.0.1", "-p", str(port)], environment)
 
 
 def write_instance_config(settings: Settings) -> Path:

@@ -66,6 +66,7 @@ class SparkSettings:
             "spark.driver.extraClassPath": jars,
             "spark.executor.extraClassPath": jars,
             "spark.driver.memory": self.driver_memory,
+            # Python workers are started with -m, which would import from the folder they are started in.
             "spark.executorEnv.PYTHONSAFEPATH": "1",
             "spark.driver.host": "127.0.0.1",
             "spark.driver.bindAddress": "127.0.0.1",
@@ -157,8 +158,6 @@ class _Gateway:
         self._told = Path(self._folder.name) / "connection"
         os.environ["PYSPARK_PYTHON"] = sys.executable
         os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
-        # Workers are started with -m: without this, a json.py in the folder that a user is in would be run.
-        os.environ["PYTHONSAFEPATH"] = "1"
         os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
         os.environ["SPARK_HOME"] = str(home)
         os.environ["_PYSPARK_DRIVER_CONN_INFO_PATH"] = str(self._told)

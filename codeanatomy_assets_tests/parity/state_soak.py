@@ -169,7 +169,7 @@ def write_results(progress: Progress, extent: Extent) -> int:
         "code": progress.code,
         "seed": SEED,
         "extent": vars(extent),
-        "edits": dict(_edits(extent).most_common()),
+        "edits": dict(_edits(extent, progress.records).most_common()),
         "figures": figures(progress.records.values()),
         "differing": differing,
         "steps": list(progress.records.values()),
@@ -181,12 +181,14 @@ def write_results(progress: Progress, extent: Extent) -> int:
     return 1 if differing else 0
 
 
-def _edits(extent: Extent) -> Counter[str]:
+def _edits(extent: Extent, records: dict[str, Record]) -> Counter[str]:
+    """The kinds of edit in the random commits that were done."""
     done: Counter[str] = Counter()
-    for place in range(extent.histories):
+    for place, (_, keys, _) in enumerate(histories(extent)):
         made = Repositories(SEED + place)
-        for _ in range(extent.steps - 1):
-            made.edit()
+        for key in keys[1:]:
+            if key in records:
+                made.edit()
         done.update(made.done)
     return done
 
@@ -214,7 +216,7 @@ def _page(result: dict[str, Any]) -> str:
     for name, found in result["figures"].items():
         lines.append(f"| {name} | {' | '.join(str(found[each]) for each in (*columns, *ratios))} |")
     told = ", ".join(f"{kind} {count}" for kind, count in result["edits"].items())
-    lines += ["", f"Edits in the random histories: {told}.", ""]
+    lines += ["", f"Edits in the random histories: {told or 'none was done'}.", ""]
     lines += [f"- differing: {each}" for each in result["differing"]] or ["Nothing differed."]
     return "\n".join(lines) + "\n"
 

@@ -41,6 +41,7 @@ bench: setup ## every benchmark, each a ratio in one run; results in benchmarks/
 soak: setup ## the long proofs, hours, resumable: the waves, parity of every dataset, killed builds
 	@.venv/bin/python -m codeanatomy_assets_tests.parity.scip_soak
 	@.venv/bin/python -m codeanatomy_assets_tests.parity.state_soak
+	@.venv/bin/python -m codeanatomy_assets_tests.crashes.matrix
 
 clean: ## remove .venv and the tools' caches; built graphs (.codeanatomy) stay
 	rm -rf .venv *.egg-info .pytest_cache .ruff_cache .mypy_cache spark-warehouse

@@ -23,6 +23,7 @@ from codeanatomy_assets.extraction.git_history import (
     logical_path,
 )
 from codeanatomy_assets_tests.git_repositories import FIRST_COMMIT_TIME, GitRepo
+from codeanatomy_assets_tests.hostile.armed_git import arm
 
 
 @pytest.fixture
@@ -539,37 +540,6 @@ def test_a_partial_clone_is_refused_and_fetches_nothing(repo: GitRepo, store: Pr
     assert not canary.exists()
     partial.run("cat-file", "-p", f"{commit}:a.py")
     assert canary.exists(), "the trap was not armed"
-
-
-HOOKS = (
-    "post-checkout",
-    "post-index-change",
-    "reference-transaction",
-    "pre-auto-gc",
-    "post-merge",
-    "fsmonitor-watchman",
-)
-
-
-def arm(repo: GitRepo, canary: Path) -> None:
-    """Every setting that names a program, each set to touch the canary."""
-    program = canary.parent / "touch-canary"
-    program.write_text(f"#!/bin/sh\ntouch '{canary}'\ncat\n")
-    program.chmod(0o755)
-    for folder in (repo.folder / ".git" / "hooks", canary.parent / "hooks"):
-        folder.mkdir()
-        for hook in HOOKS:
-            (folder / hook).symlink_to(program)
-    for name in (
-        *("core.fsmonitor", "core.pager", "core.editor", "core.sshCommand", "core.askPass", "core.gitProxy"),
-        *("core.alternateRefsCommand", "gpg.program", "credential.helper", "diff.external", "sequence.editor"),
-        *("filter.evil.clean", "filter.evil.smudge", "filter.evil.process", "diff.evil.command", "diff.evil.textconv"),
-        *("uploadpack.packObjectsHook", "remote.origin.uploadpack", "pager.rev-list", "interactive.diffFilter"),
-    ):
-        repo.run("config", name, str(program))
-    repo.run("config", "core.hooksPath", str(canary.parent / "hooks"))
-    repo.run("config", "log.showSignature", "true")
-    repo.run("config", "alias.rev-parse", f"!{program}")
 
 
 def test_nothing_a_repository_configures_is_run_and_its_bytes_stay_as_they_are(

@@ -20,7 +20,7 @@ from codeanatomy_assets.orchestration.stuck_runs import (
     report_dead_runs,
 )
 from codeanatomy_assets.storage.lock import StateLock
-from codeanatomy_assets_tests.orchestration.test_killed_builds import FILES, build_killed
+from codeanatomy_assets_tests.crashes.crash_site import Kill, run_killed
 from codeanatomy_assets_tests.orchestration.watched_repositories import Watched
 from codeanatomy_assets_tests.states import BuiltState
 
@@ -137,8 +137,8 @@ def test_queued_and_finished_runs_are_none_of_its_business(watched: Watched) -> 
 
 @pytest.mark.slow
 def test_a_killed_build_is_reported_failed_by_the_next(built: BuiltState) -> None:
-    built.repo.commit_files(FILES)
-    build_killed(built, "cst_defs")
+    built.repo.commit_files({"m.py": "def f(): ...\n"})
+    run_killed(built, Kill("written:cst_defs"))
     with dagster_instance(built.settings) as instance:
         (killed,) = instance.get_runs()
         assert killed.status is STARTED

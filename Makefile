@@ -2,6 +2,9 @@
 .DEFAULT_GOAL := help
 .PHONY: help setup run test test-slow lint format docs bench soak clean
 
+# Two test processes, each with a Spark session of its own: one alone leaves a core idle half the time.
+PYTEST := .venv/bin/python -m pytest --numprocesses 2 --dist loadfile
+
 REPO ?= .
 # Another repository has a state of its own, named after it: a state belongs to one repository.
 STATE ?= $(if $(filter .,$(REPO)),.codeanatomy,.codeanatomy-$(notdir $(abspath $(REPO))))
@@ -16,10 +19,10 @@ run: setup ## build the graph of the repository in this folder, or of REPO=path
 	@.venv/bin/codeanatomy build "$(REPO)" --state "$(STATE)"
 
 test: setup ## all quick tests, linter and type checker among them
-	@.venv/bin/python -m pytest -m "not slow"
+	@$(PYTEST) -m "not slow"
 
 test-slow: setup ## the tests that take minutes: killed processes, long builds
-	@.venv/bin/python -m pytest -m slow
+	@$(PYTEST) -m slow
 
 lint: setup ## linter, formatter's check and type checker alone
 	@.venv/bin/ruff check .

@@ -1,7 +1,7 @@
 """The private checkout: the Python files of one snapshot as plain files, for tools that read folders.
 
-Bytes are written as git stores them: no hook, filter, line-end conversion, symlink or submodule has a
-part in it.
+Text is written in UTF-8, whatever a file's coding line says, for tools that know nothing else; but for that, bytes
+are as git stores them: no hook, filter, line-end conversion, symlink or submodule has a part in it.
 """
 
 from __future__ import annotations
@@ -16,10 +16,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+from codeanatomy_assets.extraction.encoding import parser_input
 from codeanatomy_assets.extraction.git_history import Snapshot, TreeEntry, folders_of
 
 # Every folder on the way is opened by itself, so that a symlink in its place is an error and no way out.
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+# How a blob becomes a file: a checkout made in another form is made anew.
+_FORM = "utf-8"
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -91,7 +94,7 @@ class Checkout:
             saved = json.loads(self._manifest.read_text())
         except (FileNotFoundError, ValueError):
             saved = None
-        if saved is not None and self.root.is_dir() and not self.root.is_symlink():
+        if saved is not None and saved.get("form") == _FORM and self.root.is_dir() and not self.root.is_symlink():
             return {
                 path.encode("utf-8", "surrogateescape"): (blob_id, _Stamp(*stamp))
                 for path, (blob_id, *stamp) in saved["files"].items()
@@ -106,7 +109,7 @@ class Checkout:
 
     def _save(self, files: dict[bytes, tuple[str, _Stamp]]) -> None:
         saved = {path.decode("utf-8", "surrogateescape"): [blob_id, *stamp] for path, (blob_id, stamp) in files.items()}
-        self._manifest.write_text(json.dumps({"files": saved}))
+        self._manifest.write_text(json.dumps({"form": _FORM, "files": saved}))
 
     def _disk(self) -> _Disk:
         top = os.fsencode(self.root)
@@ -134,7 +137,7 @@ class Checkout:
         written = {}
         for entry, blob in snapshot.read(entries, keep_up_to=None):
             assert blob.content is not None
-            written[entry.raw_path] = (entry.blob_id, self._write(entry.raw_path, blob.content))
+            written[entry.raw_path] = (entry.blob_id, self._write(entry.raw_path, parser_input(blob.content).utf8))
         return written
 
     def _write(self, raw_path: bytes, content: bytes) -> _Stamp:

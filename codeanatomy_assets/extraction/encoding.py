@@ -17,6 +17,8 @@ NUL_BYTES = "nul_bytes"
 BOM = codecs.BOM_UTF8
 UTF_8 = "utf-8"
 UTF_8_BOM = "utf-8-sig"
+# Bytes in these are UTF-8 as they are.
+UTF_8_AS_STORED = frozenset({UTF_8, UTF_8_BOM, "ascii"})
 
 _COOKIE = re.compile(rb"[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
 _BLANK_OR_COMMENT = re.compile(rb"[ \t\f]*(?:#.*)?\Z", re.DOTALL)
@@ -70,7 +72,7 @@ class ParserInput:
 def parser_input(content: bytes) -> ParserInput:
     """The file for the parser; one that can't be decoded goes as it is, and is read as far as it goes."""
     source = detect(content)
-    if source.reason is not None or source.encoding in (UTF_8, UTF_8_BOM, "ascii"):
+    if source.reason is not None or source.encoding in UTF_8_AS_STORED:
         return ParserInput(content)
     text = _decoded(content, source.encoding)
     if text is None or text.isascii() and len(text) == len(content):

@@ -1,9 +1,11 @@
-"""Lines and UTF-16 columns, as the indexer counts them, to byte offsets into the file as stored."""
+"""Lines and UTF-16 columns, as the indexer counts them in a file's UTF-8 text, to byte offsets into the stored file."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+
+from codeanatomy_assets.extraction.encoding import parser_input
 
 _LINE_END = re.compile(rb"\r\n|\r|\n")
 _REPLACEMENT = "\ufffd"
@@ -12,8 +14,9 @@ _REPLACEMENT = "\ufffd"
 class ByteSpans:
     """The spans of one file. A line ends at CR, LF or both, and nowhere else: not at a form feed, not at U+2028."""
 
-    def __init__(self, source: bytes) -> None:
-        self._source = source
+    def __init__(self, stored: bytes) -> None:
+        self._input = parser_input(stored)
+        self._source = source = self._input.utf8
         ends = [match.end() for match in _LINE_END.finditer(source)]
         self._starts = [0, *ends]
         self._is_ascii = source.isascii()
@@ -23,7 +26,10 @@ class ByteSpans:
         """The span of (line, column, end column) or (line, column, end line, end column)."""
         line, column = range_[0], range_[1]
         end_line, end_column = (line, range_[2]) if len(range_) == 3 else (range_[2], range_[3])
-        return self._offset(line, column), self._offset(end_line, end_column)
+        return self._stored_offset(line, column), self._stored_offset(end_line, end_column)
+
+    def _stored_offset(self, line: int, column: int) -> int:
+        return self._input.stored_offset(self._offset(line, column))
 
     def _offset(self, line: int, column: int) -> int:
         if line >= len(self._starts):

@@ -13,9 +13,11 @@ from typing import Any
 import pyarrow as pa
 
 from codeanatomy_assets.contracts.names import PY_IMPORTS_RESOLVED, PY_MODULE_INDEX
+from codeanatomy_assets.contracts.repository import REPO_SNAPSHOT
 from codeanatomy_assets.contracts.symbols import PY_INTERFACE, SCIP_FINGERPRINTS
 from codeanatomy_assets.contracts.table import Stage
 from codeanatomy_assets.extraction.checkout import Checkout
+from codeanatomy_assets.extraction.encoding import UTF_8_AS_STORED
 from codeanatomy_assets.extraction.scip_documents import document_digest
 from codeanatomy_assets.extraction.scip_index import FailedFile, InterfaceEntry, Limits, ScipIndexer, Surroundings
 from codeanatomy_assets.extraction.scip_staged import entry_of_row, staged_answer
@@ -148,7 +150,15 @@ class _Indexing:
     def _source(self, path: str) -> bytes:
         if path.startswith(NOT_UTF8):
             return b""
-        return (self.folder / path).read_bytes()
+        stored = self._stored_otherwise.get(path)
+        return (self.folder / path).read_bytes() if stored is None else stored
+
+    @cached_property
+    def _stored_otherwise(self) -> dict[str, bytes]:
+        """path → stored bytes of the few files that the checkout has in another encoding."""
+        rows = self.run.read_light(REPO_SNAPSHOT).to_pylist()
+        others = [row for row in rows if row["file_id"] in self.files and row["encoding"] not in UTF_8_AS_STORED]
+        return {path: content for _, path, content in self.run.contents(others)}
 
     def _change(self, touched: frozenset[str]) -> Change:
         before_index = self.run.read_previous_light(PY_MODULE_INDEX)

@@ -330,3 +330,13 @@ def test_a_store_that_lost_a_file_leaves_no_manifest_behind(
         checkout.update_to(snapshot, [*wanted(snapshot), TreeEntry(b"lost.py", "100644", "f" * 40)])
     assert not (checkout.root.parent / "manifest.json").exists()
     assert checkout.update_to(snapshot, wanted(snapshot)) == CheckoutCounts(written=1, deleted=0, kept=0)
+
+
+def test_text_in_another_encoding_is_written_in_utf_8(checkout: Checkout, store: PrivateStore, repo: GitRepo) -> None:
+    repo.write("latin.py", "# coding: latin-1\ncaf\xe9 = 1\n".encode("latin-1"))
+    repo.write("lying.py", b"# coding: utf-8\nx = '\xe9'\n")
+    bring(checkout, store, repo, repo.commit())
+    assert files_on_disk(checkout) == {
+        b"latin.py": "# coding: latin-1\ncafé = 1\n".encode(),
+        b"lying.py": b"# coding: utf-8\nx = '\xe9'\n",
+    }

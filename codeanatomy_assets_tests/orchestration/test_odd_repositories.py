@@ -32,7 +32,7 @@ def odd(engine: Any, tmp_path_factory: pytest.TempPathFactory) -> BuiltState:
         repo.write(name, "def here(): ...\n")
     repo.write(b"not-utf8-\xff.py", "def here(): ...\n")
     repo.write("large.py", "x = 1\n" * 10_000)
-    repo.write("latin.py", "# -*- coding: latin-1 -*-\ndef caf\xe9(): ...\n".encode("latin-1"))
+    repo.write("latin.py", "# -*- coding: latin-1 -*-\ndef caf\xe9(): ...\ncaf\xe9()\n".encode("latin-1"))
     repo.write("lying.py", b"# -*- coding: utf-8 -*-\nx = '\xe9'\n")
     repo.write("unknown_codec.py", b"# -*- coding: no-such-codec -*-\nx = 1\n")
     repo.write("nul.py", b"x = 1\x00\n")
@@ -85,6 +85,9 @@ def test_what_is_not_analysed_is_a_row_with_the_reason(odd: BuiltState, name: st
 def test_a_declared_encoding_is_honoured(odd: BuiltState) -> None:
     assert snapshot(odd, "latin.py")["encoding"] == "iso8859-1"
     assert names_in(odd, "latin.py") == ["café"]
+    found = [row for row in odd.rows("scip_occurrences") if row["file_id"] == odd.file_id("latin.py")]
+    spans = sorted((row["bstart"], row["bend"]) for row in found if row["symbol"].endswith("`café`()."))
+    assert spans == [(30, 34), (42, 46)], "spans are of the stored bytes, one for each letter"
 
 
 def test_a_syntax_error_and_python_2_are_rows_and_the_rest_of_the_file_is_read(odd: BuiltState) -> None:

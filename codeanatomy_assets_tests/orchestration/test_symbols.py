@@ -107,7 +107,7 @@ def test_a_source_root_that_appears_is_a_full_refresh_of_the_stage(app: BuiltSta
     app.repo.write("src/lib/__init__.py", "x = 1\n")
     app.repo.write("top.py", "from lib import x\n\nprint(x)\n")
     app.repo.commit()
-    assert app.build()["refreshed_stages"] == ["symbols"]
+    assert app.build()["refreshed_stages"] == ["symbols", "impact", "relationships", "graph"]
     modules = {row["path"]: row["module"] for row in app.rows("py_module_index") if not row["is_alternate"]}
     assert modules["src/lib/__init__.py"] == "lib"
     assert differences(app, tmp_path / "clean") == {}

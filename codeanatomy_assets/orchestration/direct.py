@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from codeanatomy_assets import catalog
 from codeanatomy_assets.orchestration import project
-from codeanatomy_assets.orchestration.assets.stage_assets import run_stage
 from codeanatomy_assets.orchestration.checking import IntegrityBroken
 from codeanatomy_assets.orchestration.fingerprints import BUILT_STAGES
 from codeanatomy_assets.orchestration.plan import decide
 from codeanatomy_assets.orchestration.profiles import write_profiles
 from codeanatomy_assets.orchestration.progress import Progress
+from codeanatomy_assets.orchestration.stages import run_stage
 from codeanatomy_assets.orchestration.summary import summarise
 from codeanatomy_assets.orchestration.writing_run import begin_update
 from codeanatomy_assets.settings import Settings

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from codeanatomy_assets.contracts.exports import DIM_EXPORTED_DEFS, DIM_QUALIFIED_NAMES
 from codeanatomy_assets.contracts.table import Stage
-from codeanatomy_assets.orchestration.assets.stage_assets import Produced
+from codeanatomy_assets.orchestration.stages import Produced
 from codeanatomy_assets.orchestration.writing_run import WritingRun
 from codeanatomy_assets.storage import delta_reads
 from codeanatomy_assets.transforms.export_sources import (

@@ -188,6 +188,11 @@ def _normalised(module: str, functions_only: bool = False) -> str:
     tree = ast.parse(_source(module).read_bytes())
     if functions_only:
         tree.body = [node for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)]
+    return normalised(tree)
+
+
+def normalised(tree: ast.Module) -> str:
+    """A digest of a module's code: comments, docstrings and layout have no part in it."""
     for node in ast.walk(tree):
         body = getattr(node, "body", None)
         if isinstance(body, list) and body and _is_docstring(body[0]):

@@ -25,7 +25,7 @@ from codeanatomy_assets.cli import main
 from codeanatomy_assets.contracts.table import Table
 from codeanatomy_assets.extraction.checkout import Checkout
 from codeanatomy_assets.extraction.git_history import PrivateStore
-from codeanatomy_assets.orchestration import project, vacuum
+from codeanatomy_assets.orchestration import project, stages, vacuum
 from codeanatomy_assets.orchestration import resources as run_resources
 from codeanatomy_assets.orchestration.assets import ledger as ledger_assets
 from codeanatomy_assets.orchestration.assets import stage_assets
@@ -90,7 +90,7 @@ class Death:
 
 def arm_stage(death: Death) -> None:
     """Before or after a stage, or some time after it began."""
-    original = stage_assets.run_stage
+    original = stages.run_stage
 
     def run_stage(run: Any, stage: Any, tables: Any) -> Any:
         death.mark(f"in {stage}")

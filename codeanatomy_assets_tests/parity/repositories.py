@@ -1,4 +1,4 @@
-"""Random repositories of some fifty modules and random commits to them: what an incremental graph gets wrong, mixed.
+"""Random repositories of some thirty modules and random commits to them: what an incremental graph gets wrong, mixed.
 
 On top of the random programs: inheritance three files deep, cycles of imports, calls through functions without
 annotations, and commits that override, re-export, rename the parents of modules, and switch branches.
@@ -32,7 +32,7 @@ class Repositories(Programs):
     """One history of a repository: `edit` makes the next commit, `tree` is the present."""
 
     packages = ("app", "app/core", "lib")
-    module_names = ("alpha", "beta", "gamma", "delta", "eps", "zeta", "eta", "theta", "iota", "kappa")
+    module_names = ("alpha", "beta", "gamma", "delta", "eps")
 
     def __init__(self, seed: int) -> None:
         super().__init__(seed)

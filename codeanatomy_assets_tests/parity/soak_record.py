@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import json
 import subprocess
@@ -10,6 +11,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from codeanatomy_assets.orchestration.fingerprints import normalised, stage_fingerprints
+from codeanatomy_assets.settings import Settings
 from codeanatomy_assets.toolchain import tools_folder
 from codeanatomy_assets_tests import corpora
 
@@ -38,10 +41,11 @@ class Progress:
 
 
 def code_digest(code: Iterable[Path]) -> str:
-    """Figures of other code are no figures of this code."""
-    digest = hashlib.sha256()
+    """Figures of other code are no figures of this code; comments and docstrings are none."""
+    digest = hashlib.sha256(json.dumps(stage_fingerprints(Settings())).encode())
     for path in code:
-        digest.update(path.read_bytes())
+        text = path.read_bytes()
+        digest.update(normalised(ast.parse(text)).encode() if path.suffix == ".py" else text)
     return digest.hexdigest()[:16]
 
 

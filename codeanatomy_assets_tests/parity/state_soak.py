@@ -35,9 +35,10 @@ SEED = 20261116
 PACKAGES = ("itsdangerous", "packaging", "requests", "click")
 STRATEGY_PACKAGES = ("itsdangerous", "requests")
 # What carries rows from a commit to a table: of other code, these figures tell nothing.
-FOLDERS = ("contracts", "extraction", "transforms", "rules")
+FOLDERS = ("extraction", "transforms", "rules")
+STAGES = ("graph", "impact", "relationships", "repository", "symbols", "syntax")
 STORED = ("attempts", "delta_reads", "delta_store", "ledger", "staging", "table_state")
-LOOP = ("impact", "indexing", "exporting", "views", "writing_run", "fingerprints", "plan")
+LOOP = ("impact", "indexing", "exporting", "stages", "views", "writing_run")
 SHOWN = ("changed", "impacted", "truly_changed", "seconds")
 
 
@@ -53,10 +54,10 @@ def code() -> list[Path]:
     package = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py")]
     loop = [ROOT / "storage" / f"{name}.py" for name in STORED]
     loop += [ROOT / "orchestration" / f"{name}.py" for name in LOOP]
-    assets = list((ROOT / "orchestration" / "assets").glob("*.py"))
+    loop += [ROOT / "orchestration" / "assets" / f"{name}.py" for name in STAGES]
     driver = list((ROOT / "extraction" / "scip_driver").glob("*.js"))
     made = [Path(str(module.__file__)) for module in (repositories, scip_programs)]
-    return [*sorted([*package, *loop, *assets, *driver]), *made]
+    return [*sorted([*package, *loop, *driver]), *made]
 
 
 def record(key: str, kind: str, package: str, step: StateStep, strategy: str = "hybrid") -> Record:
@@ -203,7 +204,7 @@ def _page(result: dict[str, Any]) -> str:
         f"Written by `python -m codeanatomy_assets_tests.parity.state_soak` on {result['date']}: revision "
         f"{result['revision']}, code {result['code']}, seed {result['seed']}, {result['extent']}.",
         "",
-        "`random`: random commits to random repositories of some fifty modules in four packages. `release`: released "
+        "`random`: random commits to random repositories of some thirty modules in four packages. `release`: released "
         "versions of a package as commits. Each is built on the state of the one before and compared, row by row "
         "in every dataset that is owned by file, with a build from scratch; a file with other rows than before that no "
         "reason names counts as differing too. `strategy`: the same releases under another strategy, compared with the "

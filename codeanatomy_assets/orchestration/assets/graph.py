@@ -12,9 +12,10 @@ from codeanatomy_assets import catalog
 from codeanatomy_assets.contracts.impact import IMPACTED_FILES
 from codeanatomy_assets.contracts.relationships import ALL_RULES
 from codeanatomy_assets.contracts.table import Stage, Table
-from codeanatomy_assets.orchestration.assets.stage_assets import Produced, stage_assets
+from codeanatomy_assets.orchestration.assets.stage_assets import stage_assets
 from codeanatomy_assets.orchestration.profiles import note_transform
 from codeanatomy_assets.orchestration.progress import watched
+from codeanatomy_assets.orchestration.stages import Produced
 from codeanatomy_assets.orchestration.views import Views, dataset, views
 from codeanatomy_assets.orchestration.writing_run import WritingRun
 from codeanatomy_assets.transforms import graph

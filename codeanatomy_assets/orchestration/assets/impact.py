@@ -18,9 +18,10 @@ from codeanatomy_assets.contracts.names import PY_IMPORTS_RESOLVED
 from codeanatomy_assets.contracts.repository import FILE_CHANGES
 from codeanatomy_assets.contracts.symbols import PY_INTERFACE, SCIP_OCCURRENCES
 from codeanatomy_assets.contracts.table import Stage, Table
-from codeanatomy_assets.orchestration.assets.stage_assets import Produced, stage_assets
+from codeanatomy_assets.orchestration.assets.stage_assets import stage_assets
 from codeanatomy_assets.orchestration.fingerprints import BUILT_STAGES
 from codeanatomy_assets.orchestration.impact import Impact, find_impact, paths_of
+from codeanatomy_assets.orchestration.stages import Produced
 from codeanatomy_assets.orchestration.writing_run import WritingRun
 from codeanatomy_assets.storage.delta_store import Scope
 

@@ -7,7 +7,8 @@ import dagster as dg
 from codeanatomy_assets import catalog
 from codeanatomy_assets.contracts.ledger import GRAPH_COMMITS, PLAN_ARTIFACTS, RUN_PROFILES
 from codeanatomy_assets.contracts.table import Stage
-from codeanatomy_assets.orchestration.assets.stage_assets import WRITER_POOL, asset_spec
+from codeanatomy_assets.orchestration.asset_specs import asset_spec
+from codeanatomy_assets.orchestration.assets.stage_assets import WRITER_POOL
 from codeanatomy_assets.orchestration.failures import plain_failures
 from codeanatomy_assets.orchestration.partitions import reconcile
 from codeanatomy_assets.orchestration.plan import open_ledger

@@ -11,7 +11,8 @@ from codeanatomy_assets.contracts.repository import FILE_CHANGES, REPO_SNAPSHOT
 from codeanatomy_assets.contracts.table import Stage, Table
 from codeanatomy_assets.extraction.git_history import Changes, TreeEntry
 from codeanatomy_assets.extraction.source_files import describe_all
-from codeanatomy_assets.orchestration.assets.stage_assets import Produced, stage_assets
+from codeanatomy_assets.orchestration.assets.stage_assets import stage_assets
+from codeanatomy_assets.orchestration.stages import Produced
 from codeanatomy_assets.orchestration.views import MOST_FILES_IN_MEMORY, one_task
 from codeanatomy_assets.orchestration.writing_run import WritingRun
 from codeanatomy_assets.storage.delta_store import Scope

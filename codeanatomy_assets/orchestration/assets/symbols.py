@@ -12,10 +12,11 @@ from codeanatomy_assets.contracts.symbols import PY_INTERFACE, SCIP_FINGERPRINTS
 from codeanatomy_assets.contracts.syntax import IMPORTS
 from codeanatomy_assets.contracts.table import Stage, Table
 from codeanatomy_assets.extraction.scip_staged import STAGED, collect_staged
-from codeanatomy_assets.orchestration.assets.stage_assets import Produced, stage_assets
+from codeanatomy_assets.orchestration.assets.stage_assets import stage_assets
 from codeanatomy_assets.orchestration.exporting import follow_exports
 from codeanatomy_assets.orchestration.indexing import Indexed, index_candidates
 from codeanatomy_assets.orchestration.progress import watched
+from codeanatomy_assets.orchestration.stages import Produced
 from codeanatomy_assets.orchestration.writing_run import WritingRun
 from codeanatomy_assets.transforms import module_roots, names
 from codeanatomy_assets.transforms.export_sources import SOURCES

@@ -8,8 +8,9 @@ from codeanatomy_assets.contracts import syntax as contracts
 from codeanatomy_assets.contracts.repository import FILE_CHANGES, REPO_SNAPSHOT
 from codeanatomy_assets.contracts.table import Stage, Table
 from codeanatomy_assets.extraction.syntax_tree import collect_file
-from codeanatomy_assets.orchestration.assets.stage_assets import Produced, stage_assets
+from codeanatomy_assets.orchestration.assets.stage_assets import stage_assets
 from codeanatomy_assets.orchestration.progress import watched
+from codeanatomy_assets.orchestration.stages import Produced
 from codeanatomy_assets.orchestration.writing_run import WritingRun
 
 DEPS = {table.name: [REPO_SNAPSHOT.name, FILE_CHANGES.name] for table in contracts.TABLES}

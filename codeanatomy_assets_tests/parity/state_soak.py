@@ -13,9 +13,9 @@ import sys
 import tempfile
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -114,19 +114,37 @@ def _released_trees(prefix: str, package: str) -> Iterator[tuple[str, Tree]]:
         yield f"{prefix} {package} {version}", released_tree(package, version)
 
 
-def run_all(engine: SparkEngine, extent: Extent, packages: Iterable[str], progress: Progress, deadline: float) -> None:
-    for package in packages:
-        trees = list(_released_trees("release", package))
-        if time.monotonic() < deadline and any(key not in progress.records for key, _ in trees):
-            run_history(engine, "release", package, trees, progress)
-    for strategy in (each for each in STRATEGIES if each != Settings.strategy):
-        for package in STRATEGY_PACKAGES:
-            trees = list(_released_trees(strategy, package))
-            if time.monotonic() < deadline and any(key not in progress.records for key, _ in trees):
-                run_history(engine, "strategy", package, trees, progress, strategy=strategy)
+@dataclass(frozen=True)
+class Job:
+    """One history that is run in one state."""
+
+    kind: str
+    package: str
+    keys: list[str]
+    trees: Callable[[], Iterator[tuple[str, Tree]]]
+    settings: dict[str, Any] = field(default_factory=dict)
+
+
+def jobs(extent: Extent, packages: Iterable[str]) -> Iterator[Job]:
+    """Random histories first, then releases, then the other strategies over releases."""
     for name, keys, made in histories(extent):
-        if time.monotonic() < deadline and any(key not in progress.records for key in keys):
-            run_history(engine, "random", name, made, progress)
+        yield Job("random", name, keys, lambda made=made: made)  # type: ignore[misc]
+    for package in packages:
+        yield _releases_job("release", package)
+    for strategy in (each for each in STRATEGIES if each != Settings.strategy):
+        for package in (each for each in packages if each in STRATEGY_PACKAGES):
+            yield replace(_releases_job("strategy", package, strategy), settings={"strategy": strategy})
+
+
+def _releases_job(kind: str, package: str, prefix: str = "release") -> Job:
+    keys = [f"{prefix} {package} {version}" for version in releases()[package]]
+    return Job(kind, package, keys, lambda: _released_trees(prefix, package))
+
+
+def run_all(engine: SparkEngine, due: Iterable[Job], progress: Progress, deadline: float) -> None:
+    for job in due:
+        if time.monotonic() < deadline and any(key not in progress.records for key in job.keys):
+            run_history(engine, job.kind, job.package, job.trees(), progress, **job.settings)
 
 
 def compared_strategies(records: dict[str, Record]) -> list[str]:
@@ -227,6 +245,7 @@ def main() -> int:
     parser.add_argument("--histories", type=int, default=20, help="random histories (20)")
     parser.add_argument("--steps", type=int, default=16, help="commits of a random history (16)")
     parser.add_argument("--minutes", type=float, default=float("inf"), help="start no history after so many minutes")
+    parser.add_argument("--share", default="1/1", help="K/N: every N-th history, from the K-th on, for N processes")
     parser.add_argument("packages", nargs="*", default=list(PACKAGES), help=f"these only ({', '.join(PACKAGES)})")
     given = parser.parse_args()
     extent = Extent(given.histories, given.steps)
@@ -234,10 +253,12 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="codeanatomy-soak-engine-") as scratch:
         engine = spark_engine(Settings(state=Path(scratch)))
         try:
-            run_all(engine, extent, given.packages, progress, time.monotonic() + given.minutes * 60)
+            share, of = map(int, given.share.split("/"))
+            due = list(jobs(extent, given.packages))[share - 1 :: of]
+            run_all(engine, due, progress, time.monotonic() + given.minutes * 60)
         finally:
             engine.stop()
-            code_of_result = write_results(progress, extent)
+            code_of_result = write_results(Progress("state", code(), SHOWN), extent)
     return code_of_result
 
 

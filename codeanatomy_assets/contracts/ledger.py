@@ -74,4 +74,22 @@ RUN_PROFILES = Table(
     example={"stage": "symbols", "seconds": 2.4},
 )
 
-TABLES = (PLAN_ARTIFACTS, RUN_PROFILES, GRAPH_COMMITS)
+PRUNING_METRICS = Table(
+    "pruning_metrics",
+    Stage.LEDGER,
+    doc="How much of each written table a commit had to read to swap its slices, against all that the table has.",
+    key=("commit", "dataset"),
+    layout=Layout.BY_COMMIT,
+    columns=(
+        COMMIT,
+        Column("dataset", STRING, "The dataset that was written; that of all rules together is `relationships`."),
+        Column("slices", LONG, "Slices that were swapped."),
+        Column("files_scanned", LONG, "Data files that buckets and statistics can't rule out for these slices."),
+        Column("files_present", LONG, "Data files that the table had."),
+        Column("bytes_scanned", LONG, "Bytes of the files scanned."),
+        Column("bytes_present", LONG, "Bytes of all of them."),
+    ),
+    example={"dataset": "cpg_edges", "slices": 3, "files_scanned": 2, "files_present": 64},
+)
+
+TABLES = (PLAN_ARTIFACTS, RUN_PROFILES, PRUNING_METRICS, GRAPH_COMMITS)

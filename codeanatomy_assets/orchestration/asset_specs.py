@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 
 import dagster as dg
 
 from codeanatomy_assets.contracts.checks import Violation, checks_of
 from codeanatomy_assets.contracts.table import Stage, Table
+from codeanatomy_assets.orchestration.fingerprints import CODE, code_fingerprint
 
 OWNERS = ["team:codeanatomy"]
 KINDS = {
@@ -27,13 +29,25 @@ def asset_spec(table: Table, deps: Sequence[str]) -> dg.AssetSpec:
         table.name,
         deps=list(deps),
         description=f"{table.doc}\n\nKey: {', '.join(table.key)}. Example row: `{table.example}`",
-        group_name=table.stage.value,
+        group_name=group_of(table.stage),
         kinds=KINDS[table.stage],
         owners=OWNERS,
+        tags={"codeanatomy/stage": table.stage.value, "codeanatomy/rows": table.layout.value},
         skippable=True,
-        code_version=table.fingerprint()[:16],
+        code_version=_code_version(table),
         metadata={"dagster/column_schema": column_schema(table), "dagster/table_name": table.name},
     )
+
+
+def group_of(stage: Stage) -> str:
+    """The stage's group: numbered, because Dagster lists groups by name."""
+    return f"{list(Stage).index(stage) + 1}_{stage.value}"
+
+
+def _code_version(table: Table) -> str:
+    """Moves when what makes the rows does: the contract, or the stage's code."""
+    parts = [table.fingerprint(), *(code_fingerprint(module) for module in CODE.get(table.stage, ()))]
+    return hashlib.sha256("".join(parts).encode()).hexdigest()[:16]
 
 
 def check_spec(table: Table) -> dg.AssetCheckSpec:

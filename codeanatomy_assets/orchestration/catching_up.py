@@ -140,7 +140,7 @@ def next_step(plan: Plan, memory: Memory, limit: int) -> Step:
         return Step(head, "the folder's files changed")
     if last.commit == head:
         return Step(head, _why_again(plan))
-    line = _line(repository, last.commit, head)
+    line = commits_between(repository, last.commit, head)
     if not line:
         return Step(head, f"{short(last.commit)} is not below HEAD: history was rewritten, or another branch is out")
     step = Step(line[0], f"next of {len(line)} commits", 1, memory.in_turn + 1)
@@ -153,7 +153,7 @@ def next_step(plan: Plan, memory: Memory, limit: int) -> Step:
     return step
 
 
-def _line(repository: GitRepository, base: str, head: str) -> list[str]:
+def commits_between(repository: GitRepository, base: str, head: str) -> list[str]:
     """The commits of head's own line after the base, oldest first; none when the base is not below head."""
     if head == NO_COMMIT:
         return []

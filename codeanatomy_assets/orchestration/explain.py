@@ -22,6 +22,7 @@ from codeanatomy_assets.settings import Settings
 from codeanatomy_assets.storage import delta_reads
 from codeanatomy_assets.storage.ledger import LedgerRow
 from codeanatomy_assets.storage.state_folder import StateFolder
+from codeanatomy_assets.storage.table_state import TableState
 
 ARROW = " ← "
 MOST_SUGGESTED = 3
@@ -60,10 +61,9 @@ class Reason:
 
 
 @dataclass(frozen=True)
-class CommitImpact:
-    """What one built commit touched, and why."""
+class Closure:
+    """Touched files with their reasons, and how these lead back to what changed."""
 
-    row: LedgerRow
     reasons: tuple[Reason, ...]
     paths: Mapping[str, str]
 
@@ -141,6 +141,13 @@ class CommitImpact:
 
     def path_of(self, file_id: str | None) -> str:
         return self.paths.get(str(file_id), str(file_id))
+
+
+@dataclass(frozen=True)
+class CommitImpact(Closure):
+    """What one built commit touched, and why."""
+
+    row: LedgerRow
 
 
 def explain(settings: Settings, path: str, revision: str | None, cwd: Path) -> dict[str, Any]:
@@ -241,7 +248,17 @@ def _read_impacts(rows: Sequence[LedgerRow], settings: Settings) -> list[CommitI
         read = delta_reads.read_light(group[-1].state, IMPACTED_FILES, commits, settings.storage_options)
         for told in read.to_pylist():
             found[told["commit"]].append(_reason(told))
-    return [CommitImpact(row, tuple(found[row.commit]), _paths(row, found[row.commit], settings)) for row in rows]
+    return [_commit_impact(row, found[row.commit], settings) for row in rows]
+
+
+def _commit_impact(row: LedgerRow, reasons: Sequence[Reason], settings: Settings) -> CommitImpact:
+    return CommitImpact(tuple(reasons), _paths(row.state, reasons, settings.storage_options), row)
+
+
+def closure_of(rows: Iterable[Mapping[str, Any]], state: TableState, options: Mapping[str, str]) -> Closure:
+    """Of rows of inc_impacted_files, one commit's, in this state."""
+    reasons = tuple(_reason(row) for row in rows)
+    return Closure(reasons, _paths(state, reasons, options))
 
 
 def _reason(told: Mapping[str, Any]) -> Reason:
@@ -249,12 +266,12 @@ def _reason(told: Mapping[str, Any]) -> Reason:
     return Reason(*(told[name] for name in names))
 
 
-def _paths(row: LedgerRow, reasons: Iterable[Reason], settings: Settings) -> dict[str, str]:
+def _paths(state: TableState, reasons: Iterable[Reason], options: Mapping[str, str]) -> dict[str, str]:
     """file_id → path, of the touched files and of those that others were touched through."""
     found = {reason.file_id: reason.path for reason in reasons}
     missing = sorted({reason.via for reason in reasons if reason.via is not None} - found.keys())
     if missing:
-        read = delta_reads.read_light(row.state, REPO_SNAPSHOT, missing, settings.storage_options)
+        read = delta_reads.read_light(state, REPO_SNAPSHOT, missing, options)
         found |= {told["file_id"]: told["path"] for told in read.to_pylist()}
     return found
 

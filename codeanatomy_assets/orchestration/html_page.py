@@ -9,8 +9,11 @@ from codeanatomy_assets.errors import BadInput
 from codeanatomy_assets.orchestration.explain import printable
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
-STYLE = """
-:root { color-scheme: light dark; --page: #fff; --ink: #1b1f24; --faint: #5b6470; --box: #f5f6f8; --line: #d5d9df; }
+LIGHT = {"page": "#fff", "ink": "#1b1f24", "faint": "#5b6470", "box": "#f5f6f8", "line": "#d5d9df"}
+STYLE = f"""
+:root {{ color-scheme: light dark; {" ".join(f"--{name}: {colour};" for name, colour in LIGHT.items())} }}
+"""
+STYLE += """
 @media (prefers-color-scheme: dark) {
   :root { --page: #15181c; --ink: #e4e7eb; --faint: #9aa4b0; --box: #20252b; --line: #3a424c; }
 }
@@ -32,6 +35,14 @@ def page(title: str, style: str, body: str) -> str:
         f"<title>{text(title)}</title><style>{STYLE}{style}</style></head>\n"
         f"<body><h1>{text(title)}</h1>\n{body}\n</body></html>\n"
     )
+
+
+def standalone(svg: str, style: str) -> str:
+    """A drawing with its style inside and the light page's colours: what an <img> shows."""
+    for name, colour in LIGHT.items():
+        svg, style = svg.replace(f"var(--{name})", colour), style.replace(f"var(--{name})", colour)
+    opening, end, rest = svg.partition(">")
+    return f"{opening}{end}<style>{style}</style>{rest}"
 
 
 def text(plain: str) -> str:

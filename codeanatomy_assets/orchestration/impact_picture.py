@@ -9,7 +9,7 @@ from pathlib import Path
 
 from codeanatomy_assets.contracts.impact import REASON_KINDS
 from codeanatomy_assets.orchestration import html_page
-from codeanatomy_assets.orchestration.explain import CommitImpact, Reason, counted, printable
+from codeanatomy_assets.orchestration.explain import Closure, CommitImpact, Reason, counted, printable
 from codeanatomy_assets.orchestration.html_page import text as _text
 from codeanatomy_assets.orchestration.summary import short
 
@@ -34,18 +34,23 @@ COLOURS = {
     "reexport": "#db2777",
     "full_refresh": "#7b8494",
 }
-STYLE = """
-.legend { display: flex; flex-wrap: wrap; gap: .3rem 1.2rem; padding: 0; list-style: none; color: var(--faint); }
-.legend i { display: inline-block; width: .8em; height: .8em; border-radius: 2px; margin-right: .4em; }
-.drawing { overflow-x: auto; border: 1px solid var(--line); border-radius: 6px; }
+DRAWING_STYLE = """
 svg text { fill: var(--ink); font: 12px ui-monospace, monospace; }
 svg .heading, svg .more text { fill: var(--faint); font-family: system-ui, sans-serif; }
 svg rect { fill: var(--box); stroke: var(--line); }
 svg .edge { fill: none; stroke-width: 1.4; opacity: .7; } svg .edge.aside { stroke-dasharray: 4 3; }
+"""
+STYLE = (
+    DRAWING_STYLE
+    + """
+.legend { display: flex; flex-wrap: wrap; gap: .3rem 1.2rem; padding: 0; list-style: none; color: var(--faint); }
+.legend i { display: inline-block; width: .8em; height: .8em; border-radius: 2px; margin-right: .4em; }
+.drawing { overflow-x: auto; border: 1px solid var(--line); border-radius: 6px; }
 svg a:hover rect, svg a:focus rect { stroke: var(--ink); }
 td:last-child { width: 100%; } td:first-child { min-width: min(26rem, 30vw); }
 tr:target { background: var(--box); }
 """
+)
 
 
 @dataclass(frozen=True)
@@ -101,7 +106,7 @@ def _section(impact: CommitImpact, prefix: str) -> Iterator[str]:
     yield from _table(impact, anchors)
 
 
-def _table(impact: CommitImpact, anchors: dict[str, str]) -> Iterator[str]:
+def _table(impact: Closure, anchors: dict[str, str]) -> Iterator[str]:
     yield "<table><thead><tr><th>path</th><th>distance</th><th>reasons, nearest first</th></tr></thead><tbody>"
     for file_id, reasons in impact.by_file.items():
         said = "".join(f"<div>{_text(line)}</div>" for line in _lines(impact, reasons))
@@ -110,12 +115,24 @@ def _table(impact: CommitImpact, anchors: dict[str, str]) -> Iterator[str]:
     yield "</tbody></table>"
 
 
-def _drawing(impact: CommitImpact, anchors: dict[str, str]) -> Iterator[str]:
+def drawing(impact: Closure) -> str:
+    """The drawing alone, as a picture that stands by itself on a light page."""
+    anchors = dict.fromkeys(impact.by_file, "")
+    return html_page.standalone("\n".join(_svg(impact, anchors)), DRAWING_STYLE)
+
+
+def _drawing(impact: Closure, anchors: dict[str, str]) -> Iterator[str]:
+    yield '<div class="drawing">'
+    yield from _svg(impact, anchors)
+    yield "</div>"
+
+
+def _svg(impact: Closure, anchors: dict[str, str]) -> Iterator[str]:
     layers = _layers(impact)
     boxes = _placed(layers, impact)
     height = HEADING + MARGIN + LINE * max(len(layer.drawn) + bool(layer.rest) for layer in layers)
     width = 2 * MARGIN + COLUMN * (len(layers) - 1) + BOX_WIDTH + LINE
-    yield f'<div class="drawing"><svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}"'
+    yield f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}"'
     yield f' viewBox="0 0 {width} {height}" role="img" aria-label="{_text(counted(len(impact.by_file)))}, by distance">'
     yield from _edges(impact, boxes)
     for column, layer in enumerate(layers):
@@ -125,10 +142,10 @@ def _drawing(impact: CommitImpact, anchors: dict[str, str]) -> Iterator[str]:
             yield _box(impact, impact.by_file[file_id], boxes[file_id], anchors[file_id])
         if layer.rest:
             yield _more(impact, layer, boxes[layer.rest[0]], anchors)
-    yield "</svg></div>"
+    yield "</svg>"
 
 
-def _layers(impact: CommitImpact) -> list[Layer]:
+def _layers(impact: Closure) -> list[Layer]:
     """Files by distance. Where there are too many, those that most others are touched through are drawn."""
     led = Counter(via for via, _ in {(reason.via, reason.file_id) for reason in impact.reasons})
     by_distance: dict[int, list[str]] = defaultdict(list)
@@ -143,7 +160,7 @@ def _layers(impact: CommitImpact) -> list[Layer]:
     return layers
 
 
-def _placed(layers: Sequence[Layer], impact: CommitImpact) -> dict[str, Box]:
+def _placed(layers: Sequence[Layer], impact: Closure) -> dict[str, Box]:
     """A column per layer, each file at about the height of what it is touched through; hidden files share a box."""
     boxes: dict[str, Box] = {}
     for column, layer in enumerate(layers):
@@ -161,7 +178,7 @@ def _height(reasons: Sequence[Reason], boxes: dict[str, Box]) -> float:
     return sum(before) / len(before) if before else 0.0
 
 
-def _edges(impact: CommitImpact, boxes: dict[str, Box]) -> Iterator[str]:
+def _edges(impact: Closure, boxes: dict[str, Box]) -> Iterator[str]:
     drawn: dict[tuple[Box, Box], str] = {}
     for file_id, reasons in impact.by_file.items():
         for reason in reasons:
@@ -182,7 +199,7 @@ def _edge(start: Box, end: Box, colour: str) -> str:
     return f'<path class="edge aside" stroke="{colour}" d="M{start.right} {start.middle}{curve}"/>'
 
 
-def _box(impact: CommitImpact, reasons: Sequence[Reason], box: Box, anchor: str) -> str:
+def _box(impact: Closure, reasons: Sequence[Reason], box: Box, anchor: str) -> str:
     tip = "\n".join((reasons[0].path, *_lines(impact, reasons)))
     return (
         f'<a href="#{anchor}"><title>{_text(tip)}</title>'
@@ -192,7 +209,7 @@ def _box(impact: CommitImpact, reasons: Sequence[Reason], box: Box, anchor: str)
     )
 
 
-def _more(impact: CommitImpact, layer: Layer, box: Box, anchors: dict[str, str]) -> str:
+def _more(impact: Closure, layer: Layer, box: Box, anchors: dict[str, str]) -> str:
     shown = [impact.path_of(file_id) for file_id in layer.rest[:MOST_REASONS_SHOWN]]
     tip = "\n".join((*shown, *(["…"] if len(layer.rest) > len(shown) else [])))
     return (
@@ -202,7 +219,7 @@ def _more(impact: CommitImpact, layer: Layer, box: Box, anchors: dict[str, str])
     )
 
 
-def _lines(impact: CommitImpact, reasons: Sequence[Reason]) -> list[str]:
+def _lines(impact: Closure, reasons: Sequence[Reason]) -> list[str]:
     lines = [impact.chain_text(reason) for reason in reasons[:MOST_REASONS_SHOWN]]
     further = len(reasons) - len(lines)
     return [*lines, f"and {further} more reasons"] if further else lines

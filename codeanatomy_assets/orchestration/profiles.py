@@ -1,4 +1,4 @@
-"""Records of how a commit was built: plans of rules and transforms, and what each stage took."""
+"""Records of how a commit was built: plans of rules and transforms, what each stage took, what writes had to read."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from codeanatomy_assets import catalog
-from codeanatomy_assets.contracts.ledger import PLAN_ARTIFACTS, RUN_PROFILES
+from codeanatomy_assets.contracts.ledger import PLAN_ARTIFACTS, PRUNING_METRICS, RUN_PROFILES
 from codeanatomy_assets.contracts.table import Table
 from codeanatomy_assets.orchestration.fingerprints import BUILT_STAGES, code_fingerprint
 from codeanatomy_assets.orchestration.views import dataset
 from codeanatomy_assets.orchestration.writing_run import WritingRun
 from codeanatomy_assets.rules.compiler import CompiledRule
 from codeanatomy_assets.storage.delta_store import Scope
+from codeanatomy_assets.storage.pruning import Scanned, scanned
 from codeanatomy_assets.transforms import graph
 
 if TYPE_CHECKING:
@@ -67,6 +68,28 @@ def write_profiles(run: WritingRun) -> None:
         run.replace(PLAN_ARTIFACTS, pa.Table.from_pylist(plans, schema=PLAN_ARTIFACTS.arrow_schema()), scope)
     rows = [_profile(run, stage, seconds) for stage, seconds in run.seconds.items()]
     run.replace(RUN_PROFILES, pa.Table.from_pylist(rows, schema=RUN_PROFILES.arrow_schema()), scope)
+    pruned = [_pruning(run, name) for name in sorted(run.written) if dataset(name).bucketed]
+    if pruned:
+        run.replace(PRUNING_METRICS, pa.Table.from_pylist(pruned, schema=PRUNING_METRICS.arrow_schema()), scope)
+
+
+def pruned_read(run: WritingRun, table: Table) -> Scanned:
+    """What the slices that this run swapped lay in, before it did."""
+    owners = None if run.mode == "full" else run.written[table.name].owners
+    return scanned(run.previous, table, owners, run.store.options)
+
+
+def _pruning(run: WritingRun, name: str) -> dict[str, Any]:
+    found = pruned_read(run, dataset(name))
+    return {
+        "commit": run.commit,
+        "dataset": name,
+        "slices": len(run.written[name].owners),
+        "files_scanned": found.files,
+        "files_present": found.all_files,
+        "bytes_scanned": found.bytes,
+        "bytes_present": found.all_bytes,
+    }
 
 
 def _profile(run: WritingRun, stage: str, seconds: float) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import dagster as dg
 from codeanatomy_assets.errors import BadInput
 from codeanatomy_assets.orchestration.build import update_request, with_known_repository
 from codeanatomy_assets.orchestration.catching_up import Memory, next_step
+from codeanatomy_assets.orchestration.informing_checks import at_head_evaluation
 from codeanatomy_assets.orchestration.jobs import READING_JOBS, update_job
 from codeanatomy_assets.orchestration.partitions import CONTROL_KEYS, FILES
 from codeanatomy_assets.orchestration.plan import decide
@@ -90,6 +91,8 @@ class _Look:
                     },
                 )
             ],
+            # Said when HEAD has moved on, once: the update that follows says when it is reached.
+            asset_events=[at_head_evaluation(self.settings)],
             dynamic_partitions_requests=[FILES.build_add_request(list(CONTROL_KEYS))],
             cursor=self.memory.text(),
         )

@@ -1,49 +1,134 @@
-"""What a materialization tells of itself: figures, a preview of rows, and where its columns come from."""
+"""What a materialization tells of itself: figures, a preview of rows, pictures, and where its columns come from."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import base64
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 
 import dagster as dg
 
+from codeanatomy_assets.contracts.graph import CPG_EDGES
+from codeanatomy_assets.contracts.impact import IMPACTED_FILES
 from codeanatomy_assets.contracts.table import Table
+from codeanatomy_assets.orchestration import edge_picture, impact_picture
+from codeanatomy_assets.orchestration.explain import closure_of, counted, printable
+from codeanatomy_assets.orchestration.profiles import pruned_read
 from codeanatomy_assets.orchestration.resources import table_resource
 from codeanatomy_assets.orchestration.stages import Produced
+from codeanatomy_assets.orchestration.views import dataset
 from codeanatomy_assets.orchestration.writing_run import WritingRun
 from codeanatomy_assets.storage import delta_reads
 
 PREVIEW_ROWS = 10
 CELL_CHARACTERS = 60
+MOST_FILES_TOLD = 30
+# A closure of more is no picture that anybody reads, and the event log keeps every one.
+MOST_FILES_DRAWN = 200
+
+Metadata = dict[str, dg.MetadataValue | int | float | str]
 
 
-def figures(run: WritingRun, done: Produced) -> dict[str, dg.MetadataValue | int | float | str]:
-    written = done.written
-    return {
-        "dagster/row_count": run.count(done.table),
+def story(run: WritingRun, done: Produced) -> Metadata:
+    """All that is told of what this run did to a dataset."""
+    told = _figures(run, done) | _pruning(run, done)
+    told["preview"] = dg.MetadataValue.md(_preview(run, done.table))
+    if done.table.name in PICTURES:
+        told |= PICTURES[done.table.name](run)
+    return told
+
+
+def _figures(run: WritingRun, done: Produced) -> Metadata:
+    written, ref = done.written, run.state.ref(done.table)
+    rows = run.count(done.table)
+    before = run.last.counts.get(done.table.name, 0) if run.last else 0
+    told: Metadata = {
+        "dagster/row_count": rows,
+        "dagster/uri": ref.path,
+        "rows_more": rows - before,
         "rows_written": written.rows if written else 0,
-        "slices_written": len(written.owners) if written else 0,
         "write_path": written.way if written else "none",
-        "delta_version": run.state.ref(done.table).version,
+        "delta_version": ref.version,
         "commit": run.commit,
         "seconds": run.seconds.get(done.table.stage.value, 0.0),
-        "preview": dg.MetadataValue.md(_preview(run, done.table)),
+    }
+    if done.table.bucketed:
+        told |= {"files_rebuilt": len(written.owners) if written else 0, "files_present": run.file_count}
+    return told
+
+
+def _pruning(run: WritingRun, done: Produced) -> Metadata:
+    """Of the table that holds the dataset: the rules share one."""
+    stored = dataset(done.table.storage_name)
+    if not stored.bucketed or stored.name not in run.written:
+        return {}
+    found = pruned_read(run, stored)
+    return {
+        "data_files_scanned": found.files,
+        "data_files_present": found.all_files,
+        "bytes_scanned": found.bytes,
+        "bytes_present": found.all_bytes,
     }
 
 
 def _preview(run: WritingRun, table: Table) -> str:
-    """Ten rows as this run has them, as a Markdown table."""
+    """Ten rows as this run has them."""
     opened = table_resource(run.state.ref(table), run.settings).load()
     columns = ", ".join(f'"{name}"' for name in table.column_names)
-    rows = delta_reads.query(opened, f"SELECT {columns} FROM t LIMIT {PREVIEW_ROWS}").to_pylist()
-    lines = [f"| {' | '.join(table.column_names)} |", "|" + " --- |" * len(table.columns)]
-    lines += ["| " + " | ".join(_cell(value) for value in row.values()) + " |" for row in rows]
-    return "\n".join(lines)
+    where = f" WHERE rule = '{table.name}'" if table.stored_in else ""
+    rows = delta_reads.query(opened, f"SELECT {columns} FROM t{where} LIMIT {PREVIEW_ROWS}").to_pylist()
+    return _markdown_table(table.column_names, (row.values() for row in rows))
+
+
+def _impact_told(run: WritingRun) -> Metadata:
+    """Why files were rebuilt: a table of reasons, and the closure as a picture."""
+    rows = run.read_light(IMPACTED_FILES, (run.commit,)).to_pylist()
+    found = closure_of(rows, run.state, run.store.options)
+    kinds = Counter(reason.kind for reason in found.reasons)
+    listed = [
+        (reasons[0].path, reasons[0].distance, found.chain_text(reasons[0]))
+        for reasons in list(found.by_file.values())[:MOST_FILES_TOLD]
+    ]
+    more = len(found.by_file) - len(listed)
+    lines = [
+        f"{counted(len(found.by_file))}: " + ", ".join(f"{kind} {count}" for kind, count in kinds.most_common()),
+        "",
+        _markdown_table(("file", "distance", "nearest reason"), listed),
+        *([f"\nand {more} more: `codeanatomy impact --commit {run.commit[:12]}`"] if more > 0 else []),
+    ]
+    told: Metadata = {"files_impacted": len(found.by_file), "reasons": dg.MetadataValue.md("\n".join(lines))}
+    if 0 < len(found.by_file) <= MOST_FILES_DRAWN:
+        told["closure"] = _picture("the files that the commit touches, by distance", impact_picture.drawing(found))
+    return told
+
+
+def _edges_told(run: WritingRun) -> Metadata:
+    opened = delta_reads.open_table(run.state.ref(CPG_EDGES), run.store.options)
+    rows = delta_reads.query(opened, "SELECT edge_kind, confidence, count(*) AS n FROM t GROUP BY 1, 2").to_pylist()
+    counts = {(row["edge_kind"], row["confidence"]): row["n"] for row in rows}
+    return {"edges": _picture("edges by kind and confidence", edge_picture.drawing(counts))}
+
+
+PICTURES: dict[str, Callable[[WritingRun], Metadata]] = {
+    IMPACTED_FILES.name: _impact_told,
+    CPG_EDGES.name: _edges_told,
+}
+
+
+def _picture(said: str, svg: str) -> dg.MetadataValue:
+    return dg.MetadataValue.md(f"![{said}](data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()})")
+
+
+def _markdown_table(heading: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
+    heading = list(heading)
+    lines = [f"| {' | '.join(heading)} |", "|" + " --- |" * len(heading)]
+    return "\n".join([*lines, *("| " + " | ".join(_cell(value) for value in row) + " |" for row in rows)])
 
 
 def _cell(value: object) -> str:
-    text = "" if value is None else str(value)
+    text = "" if value is None else printable(str(value))
     shown = text if len(text) <= CELL_CHARACTERS else text[:CELL_CHARACTERS] + "…"
-    return shown.replace("|", "\\|").replace("\n", " ").replace("`", "'")
+    return shown.replace("|", "\\|").replace("\n", " ").replace("`", "'").replace("<", "&lt;")
 
 
 def column_lineage(

@@ -56,7 +56,7 @@ def reason(told: Told) -> Reason:
 def impact(rows: Sequence[Told], sequence: int = 2, known: Sequence[str] = ()) -> CommitImpact:
     reasons = tuple(reason(told) for told in rows)
     row = LedgerRow("c" * 40, "", "incremental", 1, TableState({}, 1), sequence=sequence)
-    return CommitImpact(row, reasons, {id_of(path): path for path in (*known, *(told[0] for told in rows))})
+    return CommitImpact(reasons, {id_of(path): path for path in (*known, *(told[0] for told in rows))}, row)
 
 
 def chains(path: str, rows: Sequence[Told], **of: Any) -> list[str]:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from codeanatomy_assets.orchestration.fingerprints import normalised, stage_fingerprints
+from codeanatomy_assets.orchestration.fingerprints import BUILT_STAGES, normalised, stage_fingerprints
 from codeanatomy_assets.settings import Settings
 from codeanatomy_assets.toolchain import tools_folder
 from codeanatomy_assets_tests import corpora
@@ -42,7 +42,8 @@ class Progress:
 
 def code_digest(code: Iterable[Path]) -> str:
     """Figures of other code are no figures of this code; comments and docstrings are none."""
-    digest = hashlib.sha256(json.dumps(stage_fingerprints(Settings())).encode())
+    fingerprints = stage_fingerprints(Settings())
+    digest = hashlib.sha256(json.dumps([fingerprints[stage] for stage in BUILT_STAGES]).encode())
     for path in code:
         text = path.read_bytes()
         digest.update(normalised(ast.parse(text)).encode() if path.suffix == ".py" else text)

@@ -5,18 +5,19 @@ from collections.abc import Iterator
 import dagster as dg
 
 from codeanatomy_assets import catalog
-from codeanatomy_assets.contracts.ledger import GRAPH_COMMITS, PLAN_ARTIFACTS, RUN_PROFILES
+from codeanatomy_assets.contracts.ledger import GRAPH_COMMITS, PLAN_ARTIFACTS, PRUNING_METRICS, RUN_PROFILES
 from codeanatomy_assets.contracts.table import Stage
 from codeanatomy_assets.orchestration.asset_specs import asset_spec
 from codeanatomy_assets.orchestration.assets.stage_assets import WRITER_POOL
 from codeanatomy_assets.orchestration.failures import plain_failures
+from codeanatomy_assets.orchestration.informing_checks import at_head_result, at_head_spec
 from codeanatomy_assets.orchestration.partitions import reconcile
 from codeanatomy_assets.orchestration.plan import open_ledger
 from codeanatomy_assets.orchestration.profiles import write_profiles
 from codeanatomy_assets.orchestration.resources import RunSession
 from codeanatomy_assets.orchestration.summary import summarise
 
-RECORDS = (PLAN_ARTIFACTS, RUN_PROFILES)
+RECORDS = (PLAN_ARTIFACTS, RUN_PROFILES, PRUNING_METRICS)
 UPSTREAM = [table.name for table in (*catalog.TABLES, *RECORDS) if table != GRAPH_COMMITS]
 GRAPH = [table.name for table in catalog.of_stage(Stage.GRAPH)]
 
@@ -25,6 +26,7 @@ GRAPH = [table.name for table in catalog.of_stage(Stage.GRAPH)]
     name="ledger_stage",
     specs=[*(asset_spec(table, GRAPH) for table in RECORDS), asset_spec(GRAPH_COMMITS, list(dict.fromkeys(UPSTREAM)))],
     can_subset=True,
+    check_specs=[at_head_spec()],
     pool=WRITER_POOL,
     required_resource_keys={"session"},
 )
@@ -57,6 +59,7 @@ def _closed(context: dg.AssetExecutionContext) -> Iterator[dg.MaterializeResult[
                 "mode": last.mode,
                 "dagster/row_count": last.sequence,
             },
+            check_results=[at_head_result(session.settings)],
         )
 
 

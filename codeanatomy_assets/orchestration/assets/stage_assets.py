@@ -11,10 +11,11 @@ from codeanatomy_assets.orchestration.asset_specs import asset_spec, check_resul
 from codeanatomy_assets.orchestration.checking import IntegrityBroken
 from codeanatomy_assets.orchestration.event_storage import record_materializations
 from codeanatomy_assets.orchestration.failures import plain_failures
+from codeanatomy_assets.orchestration.informing_checks import checks_for
 from codeanatomy_assets.orchestration.partitions import CONTROL_KEYS, FILES, keys_of
 from codeanatomy_assets.orchestration.resources import RunSession
 from codeanatomy_assets.orchestration.stages import BODIES, Body, Produced, rebuild_downstream, run_stage
-from codeanatomy_assets.orchestration.stories import column_lineage, figures
+from codeanatomy_assets.orchestration.stories import column_lineage, story
 from codeanatomy_assets.orchestration.writing_run import WritingRun
 
 WRITER_POOL = "codeanatomy_writer"
@@ -41,7 +42,10 @@ def stage_assets(
         can_subset=True,
         pool=WRITER_POOL,
         required_resource_keys={"session"},
-        check_specs=[check_spec(table) for table in tables],
+        check_specs=[
+            *(check_spec(table) for table in tables),
+            *(check.spec for table in tables for check in checks_for(table)),
+        ],
     )
     def stage_step(context: dg.AssetExecutionContext) -> Iterator[dg.MaterializeResult[None]]:
         with plain_failures():
@@ -61,8 +65,9 @@ def stage_assets(
         for done in produced:
             if done.table in selected:
                 checked = check_result(done.table, [each for each in broken if each.table in _names(done.table)])
-                told = {**figures(run, done), **column_lineage((lineage or {}).get(done.table.name))}
-                yield dg.MaterializeResult(asset_key=done.table.name, metadata=told, check_results=[checked])
+                informed = [check.result(run) for check in checks_for(done.table)]
+                told = {**story(run, done), **column_lineage((lineage or {}).get(done.table.name))}
+                yield dg.MaterializeResult(asset_key=done.table.name, metadata=told, check_results=[checked, *informed])
         if broken:
             raise IntegrityBroken(broken)
         if not run.moves_commit and any(done.written and done.written.owners for done in produced):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -77,6 +78,14 @@ class BuiltState:
     def at(self, folder: Path) -> BuiltState:
         """The same state, with the repository looked for elsewhere."""
         return replace(self, settings=replace(self.settings, repo=folder))
+
+    def copy(self, folder: Path) -> BuiltState:
+        """Repository and state copied: for a test that writes to what others have built."""
+        shutil.copytree(self.repo.folder, folder / "repo", symlinks=True)
+        shutil.copytree(self.settings.state, folder / "state")
+        repo = GitRepo(folder / "repo", list(self.repo.commits))
+        settings = replace(self.settings, repo=repo.folder, state=folder / "state")
+        return BuiltState(repo, settings, self.engine, Quiet())
 
     def file_id(self, path: str) -> str:
         return identity.FILE.of(self.settings.repo_id, path)

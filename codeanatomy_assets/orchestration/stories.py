@@ -22,6 +22,7 @@ from codeanatomy_assets.storage import delta_reads
 
 PREVIEW_ROWS = 10
 CELL_CHARACTERS = 60
+REASON_CHARACTERS = 240
 MOST_FILES_TOLD = 30
 # A closure of more is no picture that anybody reads, and the event log keeps every one.
 MOST_FILES_DRAWN = 200
@@ -93,7 +94,7 @@ def _impact_told(run: WritingRun) -> Metadata:
     lines = [
         f"{counted(len(found.by_file))}: " + ", ".join(f"{kind} {count}" for kind, count in kinds.most_common()),
         "",
-        _markdown_table(("file", "distance", "nearest reason"), listed),
+        _markdown_table(("file", "distance", "nearest reason"), listed, REASON_CHARACTERS),
         *([f"\nand {more} more: `codeanatomy impact --commit {run.commit[:12]}`"] if more > 0 else []),
     ]
     told: Metadata = {"files_impacted": len(found.by_file), "reasons": dg.MetadataValue.md("\n".join(lines))}
@@ -119,15 +120,15 @@ def _picture(said: str, svg: str) -> dg.MetadataValue:
     return dg.MetadataValue.md(f"![{said}](data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()})")
 
 
-def _markdown_table(heading: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
+def _markdown_table(heading: Iterable[str], rows: Iterable[Iterable[object]], most: int = CELL_CHARACTERS) -> str:
     heading = list(heading)
     lines = [f"| {' | '.join(heading)} |", "|" + " --- |" * len(heading)]
-    return "\n".join([*lines, *("| " + " | ".join(_cell(value) for value in row) + " |" for row in rows)])
+    return "\n".join([*lines, *("| " + " | ".join(_cell(value, most) for value in row) + " |" for row in rows)])
 
 
-def _cell(value: object) -> str:
+def _cell(value: object, most: int) -> str:
     text = "" if value is None else printable(str(value))
-    shown = text if len(text) <= CELL_CHARACTERS else text[:CELL_CHARACTERS] + "…"
+    shown = text if len(text) <= most else text[:most] + "…"
     return shown.replace("|", "\\|").replace("\n", " ").replace("`", "'").replace("<", "&lt;")
 
 

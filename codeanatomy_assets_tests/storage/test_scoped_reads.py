@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from codeanatomy_assets.storage import delta_reads
 from codeanatomy_assets.storage.delta_reads import MOST_OWNERS_IN_PREDICATE
+from codeanatomy_assets.storage.pruning import scanned
 from codeanatomy_assets.storage.table_state import bucket_of
 from codeanatomy_assets_tests.storage.odd_rows import THINGS, as_bag, as_rows, file_id, thing
-from codeanatomy_assets_tests.storage.scratch_tables import ScratchTables
+from codeanatomy_assets_tests.storage.scratch_tables import SPARK, ScratchTables
 
 BUCKETS = 16
 
@@ -33,6 +36,33 @@ def test_a_scoped_read_touches_only_the_files_that_can_hold_the_slices(wide: Scr
     expected = as_bag([thing(n, number=n) for n in wanted if n < 600])
     assert as_bag(as_rows(rows.toArrow())) == expected
     assert as_bag(as_rows(delta_reads.read_light(wide.state, THINGS, owners))) == expected
+
+
+def test_what_is_scanned_is_told_as_spark_scans_it(wide: ScratchTables) -> None:
+    rows = wide.spark.read.format("delta").load(wide.state.ref(THINGS).path)
+    sizes = {path: Path(path.removeprefix("file:")).stat().st_size for path in rows.inputFiles()}
+    told = scanned(wide.state, THINGS, None)
+    assert (told.files, told.all_files, told.bytes) == (len(sizes), len(sizes), sum(sizes.values()))
+    owners = [file_id(n) for n in range(5)]
+    read = delta_reads.read(wide.spark, wide.state, THINGS, owners).inputFiles()
+    told = scanned(wide.state, THINGS, owners)
+    assert (told.files, told.bytes) == (len(read), sum(sizes[path] for path in read))
+    assert 0 < told.files < told.all_files
+    assert scanned(wide.state, THINGS, ()).files == 0
+
+
+def test_a_file_without_statistics_is_scanned_if_its_bucket_is(wide: ScratchTables) -> None:
+    bare = ScratchTables(wide.spark, wide.root / "bare", buckets=BUCKETS)
+    path = bare.state.ref(THINGS).path
+    wide.spark.sql(f"ALTER TABLE delta.`{path}` SET TBLPROPERTIES (delta.dataSkippingNumIndexedCols = 0)")
+    bare.state = bare.state.advanced(bare.state.ref(THINGS).at(1))
+    bare.put(THINGS, [thing(n) for n in range(600)], way=SPARK)
+    wanted = file_id(7)
+    told = scanned(bare.state, THINGS, [wanted])
+    touched = delta_reads.read(bare.spark, bare.state, THINGS, [wanted])
+    assert (told.files, told.all_files) == (1, BUCKETS)
+    assert [path for path in touched.inputFiles() if f"bucket={bucket_of(wanted, BUCKETS)}/" in path]
+    assert touched.count() == 1
 
 
 def test_nobodys_slices_are_no_rows(wide: ScratchTables) -> None:

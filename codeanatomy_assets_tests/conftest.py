@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from codeanatomy_assets.orchestration.resources import spark_engine
 from codeanatomy_assets.settings import Settings
 from codeanatomy_assets.storage.spark_session import SparkEngine
-from codeanatomy_assets_tests.states import BuiltState
+from codeanatomy_assets_tests.states import BuiltState, FirstBuilds
 
 if TYPE_CHECKING:
     from codeanatomy_assets_tests.histories import History
@@ -35,6 +35,17 @@ def spark(engine: SparkEngine) -> SparkSession:
 def built(tmp_path: Path, engine: SparkEngine) -> BuiltState:
     """An empty git repository and an empty state for it, built in this process on the shared session."""
     return BuiltState.create(tmp_path, engine)
+
+
+@pytest.fixture(scope="session")
+def first_builds(tmp_path_factory: pytest.TempPathFactory, engine: SparkEngine) -> FirstBuilds:
+    return FirstBuilds(tmp_path_factory, engine)
+
+
+@pytest.fixture
+def built_with(tmp_path: Path, first_builds: FirstBuilds) -> Callable[[dict[str, str]], BuiltState]:
+    """A repository of these files with its first commit built, for the test alone: copied from one built before."""
+    return lambda files: first_builds.of(files).copy(tmp_path)
 
 
 @pytest.fixture(scope="session")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -25,9 +25,8 @@ FILES = {"pkg/a.py": "def a(): ...\n", "pkg/b.py": "def b(): ...\n", "notes.txt"
 
 
 @pytest.fixture
-def two_files(built: BuiltState) -> BuiltState:
-    built.commit(FILES)
-    return built
+def two_files(built_with: Callable[[dict[str, str]], BuiltState]) -> BuiltState:
+    return built_with(FILES)
 
 
 @pytest.fixture

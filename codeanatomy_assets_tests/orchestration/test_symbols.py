@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,7 @@ def everything(built: BuiltState) -> dict[str, list[str]]:
 def differences(built: BuiltState, folder: Path) -> dict[str, list[str]]:
     """Rows that are not the same in the state and in a clean build of its repository."""
     clean = BuiltState.create(folder, built.engine).at(built.repo.folder)
-    clean.build()
+    clean.build_directly()
     ours, theirs = everything(built), everything(clean)
     return {name: sorted(set(ours[name]) ^ set(theirs[name])) for name in ours if ours[name] != theirs[name]}
 
@@ -50,15 +51,14 @@ def changed_meaning(built: BuiltState, files: dict[str, str | None]) -> set[str]
         else:
             built.repo.write(path, content)
     built.repo.commit()
-    built.build()
+    built.build_directly()
     after = fingerprints(built)
     return {path for path in before.keys() | after.keys() if before.get(path) != after.get(path)}
 
 
 @pytest.fixture
-def app(built: BuiltState) -> BuiltState:
-    built.commit(PACKAGE)
-    return built
+def app(built_with: Callable[[dict[str, str]], BuiltState]) -> BuiltState:
+    return built_with(PACKAGE)
 
 
 def test_a_comment_changes_its_own_file_alone(app: BuiltState, tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from codeanatomy_assets import catalog
@@ -16,6 +18,11 @@ FILES = {
     "pkg/views.py": "from pkg.core import Router\n\n\ndef index():\n    return Router().resolve('/')\n",
     "README.md": "read me\n",
 }
+
+
+@pytest.fixture
+def started(built_with: Callable[[dict[str, str]], BuiltState]) -> BuiltState:
+    return built_with(FILES)
 
 
 def owners_changed(built: BuiltState, dataset: str, since: str) -> set[str]:
@@ -34,11 +41,10 @@ def test_a_first_build_is_full_and_holds_every_file(built: BuiltState) -> None:
     assert [row["callee_text"] for row in built.rows("cst_callsites")] != []
 
 
-def test_building_a_commit_twice_is_a_noop_that_writes_nothing(built: BuiltState) -> None:
-    built.commit(FILES)
-    before = built.versions(), built.last().sequence
-    assert built.build()["mode"] == "noop"
-    assert (built.versions(), built.last().sequence) == before
+def test_building_a_commit_twice_is_a_noop_that_writes_nothing(started: BuiltState) -> None:
+    before = started.versions(), started.last().sequence
+    assert started.build()["mode"] == "noop"
+    assert (started.versions(), started.last().sequence) == before
 
 
 def test_edit_add_delete_and_rename_change_only_those_files_slices(built: BuiltState) -> None:
@@ -59,53 +65,53 @@ def test_edit_add_delete_and_rename_change_only_those_files_slices(built: BuiltS
     assert owners_changed(built, "cst_imports", first) == set()
 
 
-def test_a_rename_keeps_its_old_path_and_both_hashes(built: BuiltState) -> None:
-    commit = built.commit(FILES)["commit"]
-    content = next(row["sha256"] for row in built.rows("repo_snapshot", commit) if row["path"] == "pkg/core.py")
-    built.repo.move("pkg/core.py", "pkg/routing.py")
-    built.repo.commit()
-    built.build()
-    changes = {row["path"]: row for row in built.rows("inc_file_changes") if row["commit"] == built.last().commit}
+def test_a_rename_keeps_its_old_path_and_both_hashes(started: BuiltState) -> None:
+    commit = started.last().commit
+    content = next(row["sha256"] for row in started.rows("repo_snapshot", commit) if row["path"] == "pkg/core.py")
+    started.repo.move("pkg/core.py", "pkg/routing.py")
+    started.repo.commit()
+    started.build()
+    changes = {row["path"]: row for row in started.rows("inc_file_changes") if row["commit"] == started.last().commit}
     renamed, deleted = changes["pkg/routing.py"], changes["pkg/core.py"]
     assert (renamed["change_kind"], renamed["old_path"]) == ("renamed", "pkg/core.py")
     assert renamed["old_sha256"] == renamed["new_sha256"] == content
     assert (deleted["change_kind"], deleted["new_sha256"]) == ("deleted", None)
 
 
-def test_a_changed_text_file_touches_no_stage_past_the_repository(built: BuiltState) -> None:
-    first = built.commit(FILES)["commit"]
-    built.commit({"README.md": "read me again\n"})
-    changes = [row for row in built.rows("inc_file_changes") if row["commit"] == built.last().commit]
+def test_a_changed_text_file_touches_no_stage_past_the_repository(started: BuiltState) -> None:
+    first = started.last().commit
+    started.commit({"README.md": "read me again\n"})
+    changes = [row for row in started.rows("inc_file_changes") if row["commit"] == started.last().commit]
     assert [(row["path"], row["stages_touched"]) for row in changes] == [("README.md", ["repository"])]
-    assert owners_changed(built, "cst_defs", first) == set()
-    assert built.commit({"pkg/core.py": "def only(): ...\n"})["refreshed_stages"] == []
+    assert owners_changed(started, "cst_defs", first) == set()
+    assert started.commit({"pkg/core.py": "def only(): ...\n"})["refreshed_stages"] == []
 
 
-def test_going_back_to_an_older_commit_is_an_ordinary_update(built: BuiltState) -> None:
-    first = built.commit(FILES)["commit"]
-    built.commit({"pkg/views.py": "def index():\n    return None\n"})
-    expected = built.arrow("cst_name_refs", first)
-    report = built.build(first)
+def test_going_back_to_an_older_commit_is_an_ordinary_update(started: BuiltState) -> None:
+    first = started.last().commit
+    started.commit({"pkg/views.py": "def index():\n    return None\n"})
+    expected = started.arrow("cst_name_refs", first)
+    report = started.build(first)
     assert report["mode"] == "incremental"
-    assert sorted(map(str, built.rows("cst_name_refs"))) == sorted(map(str, expected.to_pylist()))
+    assert sorted(map(str, started.rows("cst_name_refs"))) == sorted(map(str, expected.to_pylist()))
 
 
-def test_every_built_commit_stays_readable(built: BuiltState) -> None:
-    first = built.commit(FILES)["commit"]
-    built.repo.remove("pkg/core.py")
-    built.repo.commit()
-    built.build()
-    assert "Router" in {row["name"] for row in built.rows("cst_defs", first)}
-    assert "Router" not in {row["name"] for row in built.rows("cst_defs")}
+def test_every_built_commit_stays_readable(started: BuiltState) -> None:
+    first = started.last().commit
+    started.repo.remove("pkg/core.py")
+    started.repo.commit()
+    started.build()
+    assert "Router" in {row["name"] for row in started.rows("cst_defs", first)}
+    assert "Router" not in {row["name"] for row in started.rows("cst_defs")}
 
 
 def test_a_run_that_fails_after_a_write_is_undone_by_the_next(
-    built: BuiltState, monkeypatch: pytest.MonkeyPatch
+    started: BuiltState, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first = built.commit(FILES)["commit"]
-    before = {name: built.rows(name, first) for name in ("repo_snapshot", "cst_defs")}
-    built.repo.write("pkg/core.py", "class Other: ...\n")
-    second = built.repo.commit()
+    first = started.last().commit
+    before = {name: started.rows(name, first) for name in ("repo_snapshot", "cst_defs")}
+    started.repo.write("pkg/core.py", "class Other: ...\n")
+    second = started.repo.commit()
 
     def broken(*_: object) -> None:
         raise CodeAnatomyError("the disk is full: make room")
@@ -113,23 +119,22 @@ def test_a_run_that_fails_after_a_write_is_undone_by_the_next(
     with monkeypatch.context() as broken_ledger:
         broken_ledger.setattr(Ledger, "append", broken)
         with pytest.raises(CodeAnatomyError, match="disk is full"):
-            built.build()
-    assert built.last().commit == first
-    assert {name: built.rows(name) for name in before} == before
-    report = built.build()
-    assert (report["commit"], [row["name"] for row in built.rows("cst_defs")].count("Other")) == (second, 1)
-    assert [row.mode for row in built.ledger_rows()] == ["full", "recovery", "incremental"]
-    assert built.build()["mode"] == "noop"
+            started.build()
+    assert started.last().commit == first
+    assert {name: started.rows(name) for name in before} == before
+    report = started.build()
+    assert (report["commit"], [row["name"] for row in started.rows("cst_defs")].count("Other")) == (second, 1)
+    assert [row.mode for row in started.ledger_rows()] == ["full", "recovery", "incremental"]
+    assert started.build()["mode"] == "noop"
 
 
-def test_a_full_build_gives_the_rows_of_the_updates_before_it(built: BuiltState) -> None:
-    built.commit(FILES)
-    built.commit({"pkg/extra.py": "x = 1\n", "pkg/core.py": "def only(): ...\n"})
+def test_a_full_build_gives_the_rows_of_the_updates_before_it(started: BuiltState) -> None:
+    started.commit({"pkg/extra.py": "x = 1\n", "pkg/core.py": "def only(): ...\n"})
     datasets = [table.name for table in catalog.state_tables()]
-    before = {name: sorted(map(str, built.rows(name))) for name in datasets}
-    report = built.build(full=True)
+    before = {name: sorted(map(str, started.rows(name))) for name in datasets}
+    report = started.build(full=True)
     assert (report["mode"], report["reasons"]) == ("full", {"full_refresh": 4})
-    assert {name: sorted(map(str, built.rows(name))) for name in datasets} == before
+    assert {name: sorted(map(str, started.rows(name))) for name in datasets} == before
 
 
 def test_a_repository_without_commits_is_an_empty_graph(built: BuiltState) -> None:
@@ -144,12 +149,11 @@ def test_a_repository_without_python_is_an_empty_graph(built: BuiltState) -> Non
     assert (report["files"], report["rows"]["cst_defs"]) == (0, 0)
 
 
-def test_a_moved_repository_keeps_its_state_and_another_one_is_refused(built: BuiltState) -> None:
-    built.commit(FILES)
-    moved = built.repo.folder.with_name("moved")
-    built.repo.folder.rename(moved)
-    assert built.at(moved).build()["mode"] == "noop"
-    other = BuiltState.create(moved.with_name("other"), built.engine)
+def test_a_moved_repository_keeps_its_state_and_another_one_is_refused(started: BuiltState) -> None:
+    moved = started.repo.folder.with_name("moved")
+    started.repo.folder.rename(moved)
+    assert started.at(moved).build()["mode"] == "noop"
+    other = BuiltState.create(moved.with_name("other"), started.engine)
     other.repo.commit_files({"a.py": "a = 1\n"})
     with pytest.raises(BadInput, match="belongs to repository"):
-        built.at(other.repo.folder).build()
+        started.at(other.repo.folder).build()

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-
 import dagster as dg
 
 from codeanatomy_assets.contracts.table import Table
+from codeanatomy_assets.orchestration.lineage import Lineage
 from codeanatomy_assets.orchestration.resources import table_resource
 from codeanatomy_assets.orchestration.stages import Produced
 from codeanatomy_assets.orchestration.writing_run import WritingRun
@@ -46,11 +45,7 @@ def _cell(value: object) -> str:
     return shown.replace("|", "\\|").replace("\n", " ").replace("`", "'")
 
 
-def column_lineage(
-    columns: Mapping[str, Iterable[tuple[str, str]]] | None,
-) -> dict[str, dg.TableColumnLineageMetadataValue]:
-    if not columns:
-        return {}
+def column_lineage(columns: Lineage) -> dict[str, dg.TableColumnLineageMetadataValue]:
     deps = {
         column: [dg.TableColumnDep(asset_key=dg.AssetKey(table), column_name=name) for table, name in origins]
         for column, origins in columns.items()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 
 import dagster as dg
 
@@ -13,6 +13,7 @@ from codeanatomy_assets.contracts.impact import IMPACTED_FILES
 from codeanatomy_assets.contracts.table import Table
 from codeanatomy_assets.orchestration import edge_picture, impact_picture
 from codeanatomy_assets.orchestration.explain import closure_of, counted, printable
+from codeanatomy_assets.orchestration.lineage import Lineage
 from codeanatomy_assets.orchestration.profiles import pruned_read
 from codeanatomy_assets.orchestration.resources import table_resource
 from codeanatomy_assets.orchestration.stages import Produced
@@ -132,11 +133,7 @@ def _cell(value: object, most: int) -> str:
     return shown.replace("|", "\\|").replace("\n", " ").replace("`", "'").replace("<", "&lt;")
 
 
-def column_lineage(
-    columns: Mapping[str, Iterable[tuple[str, str]]] | None,
-) -> dict[str, dg.TableColumnLineageMetadataValue]:
-    if not columns:
-        return {}
+def column_lineage(columns: Lineage) -> dict[str, dg.TableColumnLineageMetadataValue]:
     deps = {
         column: [dg.TableColumnDep(asset_key=dg.AssetKey(table), column_name=name) for table, name in origins]
         for column, origins in columns.items()

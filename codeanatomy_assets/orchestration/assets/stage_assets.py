@@ -1,6 +1,6 @@
 """A stage as one subsettable multi-asset: specs from the contracts, one materialization per dataset and file."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import dagster as dg
 
@@ -12,6 +12,7 @@ from codeanatomy_assets.orchestration.checking import IntegrityBroken
 from codeanatomy_assets.orchestration.event_storage import record_materializations
 from codeanatomy_assets.orchestration.failures import plain_failures
 from codeanatomy_assets.orchestration.informing_checks import checks_for
+from codeanatomy_assets.orchestration.lineage import Lineage, declared
 from codeanatomy_assets.orchestration.partitions import CONTROL_KEYS, FILES, keys_of
 from codeanatomy_assets.orchestration.resources import RunSession
 from codeanatomy_assets.orchestration.stages import BODIES, Body, Produced, rebuild_downstream, run_stage
@@ -25,11 +26,12 @@ def stage_assets(
     stage: Stage,
     deps: Mapping[str, Sequence[str]],
     body: Body,
-    lineage: Mapping[str, Mapping[str, Iterable[tuple[str, str]]]] | None = None,
+    lineage: Mapping[str, Lineage] | None = None,
 ) -> dg.AssetsDefinition:
     """The stage's datasets as assets; `body` computes those selected, in pipeline order.
 
-    `lineage` tells of datasets, column by column, the (dataset, column)s that it is made of.
+    `lineage` tells of datasets, column by column, the (dataset, column)s that it is made of: where there is none, what
+    is declared tells it.
     """
     tables = catalog.of_stage(stage)
     BODIES[stage] = body
@@ -66,7 +68,8 @@ def stage_assets(
             if done.table in selected:
                 checked = check_result(done.table, [each for each in broken if each.table in _names(done.table)])
                 informed = [check.result(run) for check in checks_for(done.table)]
-                told = {**story(run, done), **column_lineage((lineage or {}).get(done.table.name))}
+                columns = declared(done.table.name) if lineage is None else lineage[done.table.name]
+                told = {**story(run, done), **column_lineage(columns)}
                 yield dg.MaterializeResult(asset_key=done.table.name, metadata=told, check_results=[checked, *informed])
         if broken:
             raise IntegrityBroken(broken)

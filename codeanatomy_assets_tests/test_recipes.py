@@ -63,7 +63,11 @@ IMPORT_OF_COLLECTOR = "from codeanatomy_assets.extraction.syntax_asserts import 
 def command(package: Path, *words: str) -> str:
     environment = {**os.environ, "PYTHONPATH": str(package.parent)}
     done = subprocess.run(
-        [sys.executable, "-m", "codeanatomy_assets.cli", *words], env=environment, capture_output=True, text=True
+        [sys.executable, "-m", "codeanatomy_assets.cli", *words],
+        env=environment,
+        cwd=package.parent,
+        capture_output=True,
+        text=True,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout

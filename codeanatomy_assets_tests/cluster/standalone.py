@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import socket
 import subprocess
 import sys
@@ -19,6 +20,14 @@ from codeanatomy_assets import toolchain
 from codeanatomy_assets.storage.spark_session import OPENED_PACKAGES
 
 HOST = "127.0.0.1"
+# Spark asks executors for a module that the pinned Java runtime is built without, and that Spark only uses for speed.
+JAVA = """#!/bin/sh
+for word; do
+    shift
+    [ "$word" = --add-modules=jdk.incubator.vector ] || set -- "$@" "$word"
+done
+exec {java} "$@"
+"""
 WORKERS = 2
 REGISTRATION_SECONDS = 120
 PAUSE = 0.2
@@ -53,6 +62,7 @@ class Cluster:
 @contextmanager
 def standalone_cluster(folder: Path) -> Iterator[Cluster]:
     port = _free_port()
+    _install_java(folder)
     processes = [_start(folder / "master.log", folder, "master.Master", "--port", str(port), "--webui-port", "0")]
     cluster = Cluster(f"spark://{HOST}:{port}", [], folder)
     try:
@@ -78,12 +88,21 @@ def _start(log: Path, folder: Path, name: str, *arguments: str) -> subprocess.Po
         **os.environ,
         "SPARK_HOME": str(home),
         "SPARK_LOCAL_IP": HOST,
-        "JAVA_HOME": str(java.parents[1]),
+        "JAVA_HOME": str(folder / "java"),
         "PYSPARK_PYTHON": sys.executable,
+        # Without it a worker looks for the folders of a source build.
+        "SPARK_SCALA_VERSION": "2.13",
     }
     command = [str(java), "-Xmx512m", "-cp", class_path, *opened, f"org.apache.spark.deploy.{name}", "--host", HOST]
     with log.open("wb") as written:
         return subprocess.Popen([*command, *arguments], stdout=written, stderr=written, cwd=folder, env=environment)
+
+
+def _install_java(folder: Path) -> None:
+    script = folder / "java" / "bin" / "java"
+    script.parent.mkdir(parents=True)
+    script.write_text(JAVA.format(java=shlex.quote(str(toolchain.java()))))
+    script.chmod(0o755)
 
 
 def _wait_for(log: Path, said: str, times: int) -> None:

@@ -23,7 +23,7 @@ from codeanatomy_assets_tests.states import BuiltState, Quiet
 pytestmark = pytest.mark.slow
 
 SEED = 5
-BUILD_SECONDS = 600
+BUILD_SECONDS = 400
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +66,10 @@ def build(cluster: Cluster, repo: GitRepo, state: Path, commit: str) -> subproce
 
 
 def finished(process: subprocess.Popen[str]) -> str:
-    told, _ = process.communicate(timeout=BUILD_SECONDS)
+    try:
+        told, _ = process.communicate(timeout=BUILD_SECONDS)
+    finally:
+        process.kill()
     assert process.returncode == 0, told
     return told
 

@@ -21,7 +21,7 @@ run: setup ## build the graph of the repository in this folder, or of REPO=path
 test: setup ## all quick tests, linter and type checker among them
 	@$(PYTEST) -m "not slow"
 
-test-slow: setup ## the tests that take minutes: killed processes, long builds
+test-slow: setup ## the tests that take minutes: killed processes, long builds, the UI in a browser
 	@$(PYTEST) -m slow
 
 lint: setup ## linter, formatter's check and type checker alone

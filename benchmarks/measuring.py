@@ -11,13 +11,13 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import psutil  # type: ignore[import-untyped]
 
 from codeanatomy_assets.errors import CodeAnatomyError
 
-SAMPLE_SECONDS = 0.2
+SAMPLE_SECONDS = 0.5
 LAST_WORDS = 2_000
 MEGABYTE = 1_048_576
 DELTA_LOG = "_delta_log"
@@ -62,7 +62,7 @@ class ProcessTree:
 
 
 class Peak:
-    """The most memory that a tree had at once, and the JVMs in it, looked at five times a second.
+    """The most memory that a tree had at once, and the JVMs in it, looked at twice a second.
 
     Memory is the proportional set: pages that forked workers share are counted once.
     """
@@ -117,7 +117,7 @@ def run_measured(
             with Peak(ProcessTree(process.pid)) as peak:
                 process.wait(limit)
         finally:
-            _end_with_descendants(process)
+            end_with_descendants(process)
         wall = time.monotonic() - began
         if process.returncode != 0:
             complained.seek(0)
@@ -128,12 +128,7 @@ def run_measured(
         return usage, said.read()
 
 
-def _children_cpu() -> float:
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
-
-
-def _end_with_descendants(process: subprocess.Popen[bytes]) -> None:
+def end_with_descendants(process: subprocess.Popen[Any]) -> None:
     """Of a command that was interrupted or took too long, nothing goes on beside the next one."""
     if process.poll() is not None:
         return
@@ -143,6 +138,11 @@ def _end_with_descendants(process: subprocess.Popen[bytes]) -> None:
         except psutil.NoSuchProcess:
             continue
     process.wait()
+
+
+def _children_cpu() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 @dataclass(frozen=True)

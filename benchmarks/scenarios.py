@@ -11,13 +11,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from benchmarks.edits import with_edited_body, with_new_parameter, with_renamed_imports
-from benchmarks.measuring import Peak, ProcessTree, StateFiles, Usage, run_measured
+from benchmarks.measuring import Peak, ProcessTree, StateFiles, Usage, end_with_descendants, run_measured
 from codeanatomy_assets.errors import CodeAnatomyError
 from codeanatomy_assets.orchestration.plan import open_ledger
 from codeanatomy_assets.orchestration.summary import report
@@ -31,6 +31,7 @@ QUERY = "SELECT edge_kind, count(*) AS n FROM cpg_edges GROUP BY edge_kind ORDER
 AT_ONCE = 10
 LOOK_SECONDS = 1
 SILENT_SECONDS = 1_800
+END_SECONDS = 60
 
 FULL, LEAF, SIGNATURE, RENAME, TEN = "full build", "leaf body", "core signature", "module renamed", "ten files"
 NOOP, EXPORT, QUERIED, WARM = "no-op", "export", "query", "leaf body, warm"
@@ -108,6 +109,9 @@ class Workspace:
         place = self.folder / "repo"
         if (place / ".git").is_dir():
             repo = GitRepo(place)
+            # An edit that was cut short is not the next one's.
+            repo.run("reset", "--quiet", "--hard")
+            repo.run("clean", "--quiet", "--force", "-d")
             repo.commits = repo.run("rev-list", "--reverse", "HEAD").decode().split()
             return repo
         shutil.rmtree(self.folder, ignore_errors=True)
@@ -265,7 +269,9 @@ def watched(workspace: Workspace) -> Iterator[WatchedWorkspace]:
         yield session
     finally:
         process.terminate()
-        process.wait()
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(END_SECONDS)
+        end_with_descendants(process)
 
 
 def load() -> float:

@@ -8,6 +8,7 @@ import subprocess
 import tempfile
 import threading
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -161,13 +162,13 @@ class StateFiles:
                 found[os.path.relpath(path, state)] = (told.st_ino, told.st_size)
         return cls(found)
 
-    def bytes_since(self, before: StateFiles) -> int:
-        """What was written and is still there: new files, and what known ones grew by."""
-        total = 0
+    def bytes_since(self, before: StateFiles) -> dict[str, int]:
+        """What was written and is still there, by entry of the folder: new files, and what known ones grew by."""
+        written: Counter[str] = Counter()
         for path, (inode, size) in self.files.items():
             known_inode, known_size = before.files.get(path, (None, 0))
-            total += max(size - known_size, 0) if inode == known_inode else size
-        return total
+            written[Path(path).parts[0]] += max(size - known_size, 0) if inode == known_inode else size
+        return {part: count for part, count in written.most_common() if count}
 
     def delta_commits_since(self, before: StateFiles) -> int:
         return sum(_is_delta_commit(path) for path in self.files.keys() - before.files.keys())

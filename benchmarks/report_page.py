@@ -20,7 +20,7 @@ COLUMNS = {
     "files_rebuilt": "files rebuilt",
     "java_processes": "JVMs",
 }
-LEFT, BAR, ROW, HEAD, RIGHT = 150, 460, 20, 34, 110
+LEFT, BAR, ROW, HEAD, RIGHT = 150, 460, 20, 34, 150
 OURS, OTHERS, INK = "#4f7cac", "#b0b7bf", "#3c4043"
 
 
@@ -56,6 +56,10 @@ def _package_lines(scenarios: Mapping[str, Measures], records: Sequence[Mapping[
     for record in records:
         if "why_not" in record:
             yield f"\n{record['scenario']}, run {record['number']}, was not measured: {escape(record['why_not'])}"
+    written = {name: found for name in names if (found := _last(records, name, "bytes_written_to"))}
+    for name, parts in written.items():
+        told = ", ".join(f"`{part}` {count / 1_024:.0f}" for part, count in parts.items())
+        yield f"\nKB written by {name}, last run: {told}."
     staged = {name: found for name in names if (found := _last(records, name, "seconds"))}
     stages = list(dict.fromkeys(stage for found in staged.values() for stage in found))
     if stages:

@@ -220,7 +220,9 @@ def _built(told: Mapping[str, Any]) -> Record:
 
 def _written(before: StateFiles, state: Path) -> Record:
     after = StateFiles.of(state)
-    return {"bytes_written": after.bytes_since(before), "delta_commits": after.delta_commits_since(before)}
+    written = after.bytes_since(before)
+    commits = after.delta_commits_since(before)
+    return {"bytes_written": sum(written.values()), "bytes_written_to": written, "delta_commits": commits}
 
 
 class WatchedWorkspace:

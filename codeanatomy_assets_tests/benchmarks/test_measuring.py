@@ -45,5 +45,5 @@ def test_what_was_written_to_a_folder_is_new_files_and_growth(tmp_path: Path) ->
     with (tmp_path / "events").open("a") as events:
         events.write("01")
     after = StateFiles.of(tmp_path)
-    assert after.bytes_since(before) == 5 + 3 + 2
+    assert after.bytes_since(before) == {"tables": 5 + 3, "events": 2}
     assert after.delta_commits_since(before) == 1

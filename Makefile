@@ -38,7 +38,7 @@ docs: setup ## regenerate docs/datasets.md, docs/graph.md and the snapshot of Da
 	@.venv/bin/python -m codeanatomy_assets.graph_docs
 	@.venv/bin/python -m codeanatomy_assets_tests.orchestration.definitions_snapshot
 
-bench: setup ## every benchmark, each a ratio in one run; results in benchmarks/results
+bench: setup ## the performance report over real packages, resumable, then every other benchmark; benchmarks/results
 	@.venv/bin/python -m benchmarks
 
 soak: setup ## the long proofs, hours, resumable: the waves, parity of every dataset, killed builds

@@ -8,13 +8,11 @@ from __future__ import annotations
 import argparse
 import statistics
 import tempfile
-import threading
 import time
 from pathlib import Path
 from typing import Any
 
-import psutil  # type: ignore[import-untyped]
-
+from benchmarks.measuring import Peak, ProcessTree
 from benchmarks.results_file import write_result
 from codeanatomy_assets.orchestration.direct import build_directly
 from codeanatomy_assets.orchestration.resources import spark_engine
@@ -56,10 +54,13 @@ def _measured(folder: Path, engine: SparkEngine, files: int) -> dict[str, Any]:
     repo = GitRepo.create(folder / "repo")
     repo.commit_files(_sources(files))
     settings = Settings(repo=repo.folder, state=folder / "state")
-    with _Peak() as peak:
-        before, began = _cpu(), time.monotonic()
+    with Peak(ProcessTree()) as peak:
+        before, began = ProcessTree().cpu_seconds(), time.monotonic()
         built = build_directly(settings, engine, Quiet())
-        full = {"cpu_seconds": round(_cpu() - before, 1), "wall_seconds": round(time.monotonic() - began, 1)}
+        full = {
+            "cpu_seconds": round(ProcessTree().cpu_seconds() - before, 1),
+            "wall_seconds": round(time.monotonic() - began, 1),
+        }
     edits = [_edited(repo, settings, engine, number) for number in range(EDITS)]
     return {
         "files": files,
@@ -73,13 +74,13 @@ def _measured(folder: Path, engine: SparkEngine, files: int) -> dict[str, Any]:
 def _edited(repo: GitRepo, settings: Settings, engine: SparkEngine, number: int) -> dict[str, float]:
     text = repo.path(LEAF).read_text()
     repo.commit_files({LEAF: text + f"\n\ndef added_{number}():\n    return {number}\n"})
-    before, began = _cpu(), time.monotonic()
+    before, began = ProcessTree().cpu_seconds(), time.monotonic()
     built = build_directly(settings, engine, Quiet())
     assert built.summary["impacted"] < MODULES_PER_PACKAGE, built.summary
     return {
         "impact_seconds": built.summary["seconds"]["impact"],
         "wall_seconds": time.monotonic() - began,
-        "cpu_seconds": _cpu() - before,
+        "cpu_seconds": ProcessTree().cpu_seconds() - before,
     }
 
 
@@ -98,50 +99,6 @@ def _sources(files: int) -> dict[str, str]:
             body = f"    Thing3().act()\n{body}"
         sources[f"package_{package}/module_{place}.py"] = "\n".join([*lines, f"\ndef run_{place}():\n{body}\n"])
     return sources
-
-
-def _family() -> list[psutil.Process]:
-    me = psutil.Process()
-    return [me, *me.children(recursive=True)]
-
-
-def _cpu() -> float:
-    """CPU seconds of this process and of its children, those that ended among them."""
-    total = 0.0
-    for process in _family():
-        try:
-            used = process.cpu_times()
-            total += used.user + used.system + used.children_user + used.children_system
-        except psutil.NoSuchProcess:
-            continue
-    return total
-
-
-class _Peak:
-    """The most memory that all processes together had at once, looked at twice a second."""
-
-    def __init__(self) -> None:
-        self.megabytes = 0
-        self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._watch, daemon=True)
-
-    def __enter__(self) -> _Peak:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._ended.set()
-        self._thread.join()
-
-    def _watch(self) -> None:
-        while not self._ended.wait(0.5):
-            used = 0
-            for process in _family():
-                try:
-                    used += process.memory_info().rss
-                except psutil.NoSuchProcess:
-                    continue
-            self.megabytes = max(self.megabytes, used // 1_048_576)
 
 
 if __name__ == "__main__":

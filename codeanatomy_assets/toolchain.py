@@ -14,7 +14,7 @@ JAR_LIST = Path(__file__).with_name("toolchain_jars.txt")
 
 @dataclass(frozen=True)
 class Jar:
-    """One pinned jar of the Delta runtime."""
+    """One pinned jar."""
 
     organisation: str
     name: str
@@ -31,8 +31,9 @@ def tools_folder() -> Path:
     return Path(sys.prefix) / "share" / "codeanatomy"
 
 
-def declared_jars() -> list[Jar]:
-    return [Jar(*line.split()) for line in JAR_LIST.read_text(encoding="utf-8").splitlines()]
+def declared_jars(jar_list: Path = JAR_LIST) -> list[Jar]:
+    """The jars of a list: of Delta's runtime, unless another one is named."""
+    return [Jar(*line.split()) for line in jar_list.read_text(encoding="utf-8").splitlines()]
 
 
 def java() -> Path:

@@ -23,8 +23,8 @@ STAMP = "installed.sha256"
 
 def main() -> int:
     try:
-        _install("jars", [toolchain.JAR_LIST], install_delta_jars)
-        _install("scip", [SCIP_DRIVER / "package.json", SCIP_DRIVER / "package-lock.json"], install_scip_python)
+        install_part("jars", [toolchain.JAR_LIST], install_delta_jars)
+        install_part("scip", [SCIP_DRIVER / "package.json", SCIP_DRIVER / "package-lock.json"], install_scip_python)
     except CodeAnatomyError as error:
         print(f"set-up failed: {error}", file=sys.stderr)
         return error.exit_code
@@ -32,8 +32,11 @@ def main() -> int:
 
 
 def install_delta_jars(folder: Path) -> None:
+    install_jars(toolchain.declared_jars(), folder)
+
+
+def install_jars(jars: Sequence[toolchain.Jar], folder: Path) -> None:
     """The declared jars and no others, each checked against its pinned hash."""
-    jars = toolchain.declared_jars()
     with tempfile.TemporaryDirectory(dir=folder.parent) as scratch_name:
         scratch = Path(scratch_name)
         (scratch / "ivy.xml").write_text(_ivy_module(jars), encoding="utf-8")
@@ -67,7 +70,7 @@ def place_checked(source: Path, target: Path, sha256: str) -> None:
     os.replace(source, target)
 
 
-def _install(name: str, inputs: Sequence[Path], install: Callable[[Path], None]) -> None:
+def install_part(name: str, inputs: Sequence[Path], install: Callable[[Path], None]) -> None:
     """Fills the tools folder's part `name`, or leaves it when its inputs are those of the last time."""
     target = toolchain.tools_folder() / name
     wanted = hashlib.sha256(b"".join(_content(path) for path in inputs)).hexdigest()
@@ -102,7 +105,7 @@ def _replacement_of(target: Path) -> Iterator[Path]:
 
 
 def _ivy_module(jars: Sequence[toolchain.Jar]) -> str:
-    """Not transitive: Spark brings the rest of Delta's dependencies, in the versions it is built with."""
+    """Not transitive: of Delta's dependencies Spark brings the rest, in the versions it is built with."""
     dependencies = "".join(
         f"<dependency org={quoteattr(jar.organisation)} name={quoteattr(jar.name)} rev={quoteattr(jar.version)}"
         ' transitive="false" conf="default-&gt;master"/>'

@@ -37,7 +37,8 @@ class Progress:
         with self.file.open("a", encoding="utf-8") as lines:
             lines.write(json.dumps(record) + "\n")
         counts = " ".join(f"{name} {record[name]}" for name in self.shown)
-        print(f"{record['key']}: {counts} missed {record['missed'] or 0}", flush=True)
+        missed = f" missed {record['missed'] or 0}" if "missed" in record else ""
+        print(f"{record['key']}: {counts}{missed}", flush=True)
 
 
 def code_digest(code: Iterable[Path]) -> str:

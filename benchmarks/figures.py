@@ -1,0 +1,127 @@
+"""From measurements to figures: medians with their spread, and the targets computed from them."""
+
+from __future__ import annotations
+
+import statistics
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from benchmarks.peers import INDEXER, JOERN
+from benchmarks.scenarios import FULL, LEAF, NOOP, WARM
+
+MEASURES = (
+    "cpu_seconds",
+    "wall_seconds",
+    "peak_megabytes",
+    "bytes_written",
+    "delta_commits",
+    "files_rebuilt",
+    "java_processes",
+    "load",
+)
+LARGE, COMPARED = "django", "click"
+
+
+@dataclass(frozen=True)
+class Spread:
+    """A measure over repeated runs."""
+
+    median: float
+    low: float
+    high: float
+    runs: int
+
+    @classmethod
+    def of(cls, values: Sequence[float]) -> Spread:
+        return cls(statistics.median(values), min(values), max(values), len(values))
+
+
+Measures = Mapping[str, Spread]
+Figures = Mapping[str, Mapping[str, Measures]]
+
+
+def figures(records: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, dict[str, Spread]]]:
+    """Package → scenario → measure → its spread over the runs that have it."""
+    groups: dict[str, dict[str, list[Mapping[str, Any]]]] = defaultdict(lambda: defaultdict(list))
+    for record in records:
+        groups[record["package"]][record["scenario"]].append(record)
+    return {
+        package: {scenario: _spreads(found) for scenario, found in scenarios.items()}
+        for package, scenarios in groups.items()
+    }
+
+
+def _spreads(records: Sequence[Mapping[str, Any]]) -> dict[str, Spread]:
+    measured = {name: [record[name] for record in records if record.get(name) is not None] for name in MEASURES}
+    return {name: Spread.of(values) for name, values in measured.items() if values}
+
+
+@dataclass(frozen=True)
+class Target:
+    """A promise about a figure: the figure is at most the limit."""
+
+    text: str
+    limit: float
+    figure: Callable[[Figures], float | None]
+
+
+def median(found: Figures, package: str, scenario: str, measure: str = "cpu_seconds") -> float | None:
+    spread = found.get(package, {}).get(scenario, {}).get(measure)
+    return None if spread is None else spread.median
+
+
+def ratio(package: str, scenario: str, to: str) -> Callable[[Figures], float | None]:
+    """CPU of one scenario in CPU of another on the same package."""
+
+    def of(found: Figures) -> float | None:
+        ours, theirs = median(found, package, scenario), median(found, package, to)
+        return ours / theirs if ours is not None and theirs else None
+
+    return of
+
+
+def worst(scenario: str, measure: str) -> Callable[[Figures], float | None]:
+    """The highest that any run of a scenario had, on any package."""
+
+    def of(found: Figures) -> float | None:
+        spreads = (scenarios.get(scenario, {}).get(measure) for scenarios in found.values())
+        return max((spread.high for spread in spreads if spread is not None), default=None)
+
+    return of
+
+
+def highest(package: str, scenario: str, measure: str) -> Callable[[Figures], float | None]:
+    return lambda found: worst(scenario, measure)({name: found[name] for name in found if name == package})
+
+
+TARGETS = (
+    Target(f"CPU of a full build of {LARGE}, in CPU of the indexer alone", 1.5, ratio(LARGE, FULL, INDEXER)),
+    Target(f"CPU of a full build of {COMPARED}, in CPU of Joern", 1.0, ratio(COMPARED, FULL, JOERN)),
+    Target(f"peak memory of a full build of {LARGE}, megabytes", 6_144, highest(LARGE, FULL, "peak_megabytes")),
+    Target(f"CPU of a leaf's body edited in {LARGE}, cold, in CPU of a full build", 0.2, ratio(LARGE, LEAF, FULL)),
+    Target(f"CPU of a leaf's body edited in {LARGE}, warm, in CPU of a full build", 0.05, ratio(LARGE, WARM, FULL)),
+    Target("wall time of the slowest no-op, seconds", 2.0, worst(NOOP, "wall_seconds")),
+    Target("JVMs started by a no-op", 0, worst(NOOP, "java_processes")),
+)
+
+
+def judged(found: Figures, targets: Sequence[Target] = TARGETS) -> list[dict[str, Any]]:
+    """Each target with its figure; `is_met` is None where nothing was measured."""
+    told = []
+    for target in targets:
+        figure = target.figure(found)
+        is_met = None if figure is None else figure <= target.limit
+        told.append({"target": target.text, "at_most": target.limit, "figure": figure, "is_met": is_met})
+    return told
+
+
+def as_object(found: Figures) -> dict[str, Any]:
+    return {
+        package: {
+            scenario: {name: asdict(spread) for name, spread in measures.items()}
+            for scenario, measures in scenarios.items()
+        }
+        for package, scenarios in found.items()
+    }

@@ -1,0 +1,49 @@
+"""What a command takes is measured over all its processes; what it left in a folder is counted."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchmarks.measuring import StateFiles, run_measured
+from codeanatomy_assets.errors import CodeAnatomyError
+
+BUSY = "import time\nwhile time.process_time() < 0.4: pass\n"
+CHILD = f"held = bytearray(60_000_000)\n{BUSY}print('done')"
+PARENT = f"import subprocess, sys\nsubprocess.run([sys.executable, '-c', {CHILD!r}], check=True)\n{BUSY}"
+
+
+def test_cpu_and_memory_of_a_child_count_too(tmp_path: Path) -> None:
+    usage, said = run_measured([sys.executable, "-c", PARENT], tmp_path)
+    assert said == "done\n"
+    assert 0.8 <= usage.cpu_seconds < 3
+    assert usage.peak_megabytes >= 57
+    assert usage.java_processes == 0
+
+
+def test_a_process_named_java_is_seen(tmp_path: Path) -> None:
+    (tmp_path / "java").symlink_to("/bin/sleep")
+    usage, _ = run_measured([str(tmp_path / "java"), "0.5"], tmp_path)
+    assert usage.java_processes == 1
+
+
+def test_a_command_that_fails_is_an_error_with_its_words(tmp_path: Path) -> None:
+    with pytest.raises(CodeAnatomyError, match="ended with 3: bad luck"):
+        run_measured([sys.executable, "-c", "import sys; print('bad luck', file=sys.stderr); sys.exit(3)"], tmp_path)
+
+
+def test_what_was_written_to_a_folder_is_new_files_and_growth(tmp_path: Path) -> None:
+    log = tmp_path / "tables" / "cst_defs" / "_delta_log"
+    log.mkdir(parents=True)
+    (log / f"{0:020}.json").write_text("0123456789")
+    (tmp_path / "events").write_text("0123456789")
+    before = StateFiles.of(tmp_path)
+    (log / f"{1:020}.json").write_text("01234")
+    (log / f"{1:020}.checkpoint.parquet").write_text("012")
+    with (tmp_path / "events").open("a") as events:
+        events.write("01")
+    after = StateFiles.of(tmp_path)
+    assert after.bytes_since(before) == {"tables": 5 + 3, "events": 2}
+    assert after.delta_commits_since(before) == 1

@@ -119,11 +119,21 @@ def test_the_impacted_files_of_the_commit_are_shown_with_their_reasons(
     page.goto("/assets/inc_impacted_files?view=events")
     told = page.get_by_role("row")
     expect(told.filter(has_text=re.compile("^commit"))).to_contain_text(project.repo.commits[-1])
-    told.filter(has_text=re.compile("^(preview|reasons)")).last.get_by_text("Show Markdown").click()
+    told.filter(has_text=re.compile("^reasons")).get_by_text("Show Markdown").click()
     shown = page.get_by_role("dialog")
-    for text in ("changed_file", "import_name", "shop/prices.py", "shop/orders.py"):
+    for text in ("changed_file", "import_name", "shop/prices.py changed", "shop/orders.py ←"):
         expect(shown).to_contain_text(text)
     saved("impacted_files")
+
+
+@pytest.mark.parametrize(("asset", "name"), [("inc_impacted_files", "closure"), ("cpg_edges", "edges")])
+def test_pictures_are_drawn(page: Page, project: ServedProject, saved: Saved, asset: str, name: str) -> None:
+    page.goto(f"/assets/{asset}?view=events")
+    page.get_by_role("row").filter(has_text=re.compile(f"^{name}")).get_by_text("Show Markdown").click()
+    picture = page.get_by_role("dialog").locator("img")
+    expect(picture).to_be_visible()
+    assert picture.evaluate("image => image.naturalWidth") > 200
+    saved(name)
 
 
 def test_the_columns_that_a_relationship_is_made_of_are_shown(page: Page, project: ServedProject, saved: Saved) -> None:

@@ -65,7 +65,8 @@ class ProcessTree:
 class Peak:
     """The most memory that a tree had at once, and the JVMs in it, looked at twice a second.
 
-    Memory is the proportional set: pages that forked workers share are counted once.
+    Memory is the proportional set: pages that forked workers share are counted once. What lives shorter than the time
+    between two looks may be missed.
     """
 
     def __init__(self, tree: ProcessTree) -> None:

@@ -33,7 +33,8 @@ def page(result: Mapping[str, Any], found: Figures) -> str:
         f"{result['cores']} cores.",
         "",
         "CPU seconds are of all processes of a command together. Memory is the proportional set of all of them, looked "
-        "at twice a second. Bytes are those that stayed in the state folder. A figure is the median of its runs, "
+        "at twice a second. A peak or a JVM shorter than that may be missed. "
+        "Bytes are those that stayed in the state folder. A figure is the median of its runs, "
         "in brackets the least and the most. Each command starts cold, but for the warm edit: that is a commit under "
         "`codeanatomy watch`. Peers are measured in turn with the full builds.",
         "",

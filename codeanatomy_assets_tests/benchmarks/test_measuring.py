@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.measuring import StateFiles, run_measured
+from benchmarks.measuring import SAMPLE_SECONDS, StateFiles, run_measured
 from codeanatomy_assets.errors import CodeAnatomyError
 
 BUSY = "import time\nwhile time.process_time() < 0.4: pass\n"
-CHILD = f"held = bytearray(60_000_000)\n{BUSY}print('done')"
+# Longer than the time between two looks: what lives shorter may be missed.
+LIVES = 3 * SAMPLE_SECONDS
+CHILD = f"held = bytearray(60_000_000)\n{BUSY}time.sleep({LIVES})\nprint('done')"
 PARENT = f"import subprocess, sys\nsubprocess.run([sys.executable, '-c', {CHILD!r}], check=True)\n{BUSY}"
 
 
@@ -25,7 +27,7 @@ def test_cpu_and_memory_of_a_child_count_too(tmp_path: Path) -> None:
 
 def test_a_process_named_java_is_seen(tmp_path: Path) -> None:
     (tmp_path / "java").symlink_to("/bin/sleep")
-    usage, _ = run_measured([str(tmp_path / "java"), "0.5"], tmp_path)
+    usage, _ = run_measured([str(tmp_path / "java"), str(LIVES)], tmp_path)
     assert usage.java_processes == 1
 
 

@@ -16,13 +16,12 @@ from codeanatomy_assets.settings import Settings
 from codeanatomy_assets.storage.spark_session import SparkEngine
 from codeanatomy_assets_tests.cluster.standalone import Cluster, standalone_cluster
 from codeanatomy_assets_tests.git_repositories import GitRepo
-from codeanatomy_assets_tests.parity.repositories import Repositories
 from codeanatomy_assets_tests.parity.state_histories import digests_of
 from codeanatomy_assets_tests.states import BuiltState, Quiet
 
 pytestmark = pytest.mark.slow
 
-SEED = 5
+FILES = 8
 BUILD_SECONDS = 400
 
 
@@ -34,16 +33,18 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
 @pytest.fixture(scope="module")
 def repo(tmp_path_factory: pytest.TempPathFactory) -> GitRepo:
-    """A random repository with two commits."""
+    """Two commits; the second changes what a file that it leaves alone calls."""
     repo = GitRepo.create(tmp_path_factory.mktemp("history") / "repo")
-    made = Repositories(SEED)
-    for _ in range(2):
-        repo.run("rm", "-r", "-q", "--ignore-unmatch", ".")
-        for path, content in made.tree().items():
-            repo.write(path, content)
-        repo.commit()
-        made.edit()
+    repo.commit_files({f"app/module_{number}.py": _module(number) for number in range(FILES)})
+    repo.commit_files({"app/module_0.py": _module(0).replace("def area", "def surface")})
     return repo
+
+
+def _module(number: int) -> str:
+    base = f"from app.module_{number - 1} import Shape_{number - 1}\n" if number else ""
+    above = f"(Shape_{number - 1})" if number else ""
+    methods = "".join(f"    def part_{each}(self):\n        return self.area() * {each}\n" for each in range(8))
+    return f"{base}class Shape_{number}{above}:\n    def area(self):\n        return {number}\n{methods}"
 
 
 @pytest.fixture(scope="module")
@@ -52,11 +53,11 @@ def state(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def build(cluster: Cluster, repo: GitRepo, state: Path, commit: str) -> subprocess.Popen[str]:
-    """The real command, with every table written by Spark, on executors of one gigabyte."""
+    """The real command, with all but the smallest tables written by executors, of one gigabyte each."""
     environment = {
         **os.environ,
         "CODEANATOMY_SPARK_MASTER": cluster.url,
-        "CODEANATOMY_LIGHT_WRITE_ROWS": "0",
+        "CODEANATOMY_LIGHT_WRITE_ROWS": "100",
         "CODEANATOMY_SPARK_CONF": '{"spark.executor.memory": "1g", "spark.network.timeout": "60s"}',
     }
     command = [sys.executable, "-m", "codeanatomy_assets.cli", "build", str(repo.folder), "--commit", commit]

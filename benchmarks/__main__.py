@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from benchmarks import dagster_bookkeeping, repository_scale, scip_indexer, scip_order, syntax_scaling
+from benchmarks import dagster_bookkeeping, repository_scale, scip_indexer, scip_order, syntax_scaling, ui_load
 
 syntax_scaling.main()
 scip_indexer.main()
 scip_order.main()
 dagster_bookkeeping.main()
 repository_scale.main()
+ui_load.main()

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from typing import Any
 
 import dagster as dg
 
 from codeanatomy_assets.contracts.checks import Violation, checks_of
 from codeanatomy_assets.contracts.table import Stage, Table
 from codeanatomy_assets.orchestration.fingerprints import CODE, code_fingerprint
+from codeanatomy_assets.orchestration.lineage import Lineage
 
 OWNERS = ["team:codeanatomy"]
 KINDS = {
@@ -24,7 +26,10 @@ KINDS = {
 CHECK = "contract"
 
 
-def asset_spec(table: Table, deps: Sequence[str]) -> dg.AssetSpec:
+def asset_spec(table: Table, deps: Sequence[str], lineage: Lineage | None = None) -> dg.AssetSpec:
+    metadata: dict[str, Any] = {"dagster/column_schema": column_schema(table), "dagster/table_name": table.name}
+    if lineage:
+        metadata["column_origins"] = dg.MetadataValue.md(_origins(lineage))
     return dg.AssetSpec(
         table.name,
         deps=list(deps),
@@ -35,8 +40,17 @@ def asset_spec(table: Table, deps: Sequence[str]) -> dg.AssetSpec:
         tags={"codeanatomy/stage": table.stage.value, "codeanatomy/rows": table.layout.value},
         skippable=True,
         code_version=_code_version(table),
-        metadata={"dagster/column_schema": column_schema(table), "dagster/table_name": table.name},
+        metadata=metadata,
     )
+
+
+def _origins(lineage: Lineage) -> str:
+    """The column lineage to be read: the open-source UI draws none."""
+    rows = [
+        f"| `{column}` | {', '.join(f'`{table}.{name}`' for table, name in origins) or 'no column'} |"
+        for column, origins in lineage.items()
+    ]
+    return "\n".join(["| column | made of |", "| --- | --- |", *rows])
 
 
 def group_of(stage: Stage) -> str:

@@ -136,8 +136,18 @@ def test_pictures_are_drawn(page: Page, project: ServedProject, saved: Saved, as
     saved(name)
 
 
-def test_the_columns_that_a_relationship_is_made_of_are_shown(page: Page, project: ServedProject, saved: Saved) -> None:
-    """Where the open-source UI shows them: in the materialization's event of the run."""
+def test_the_columns_that_a_relationship_is_made_of_are_shown_with_the_asset(page: Page, saved: Saved) -> None:
+    page.goto("/assets/rel_calls")
+    shown = page.get_by_role("row").filter(has_text=re.compile("^column_origins"))
+    shown.get_by_text("Show Markdown").click()
+    told = page.get_by_role("dialog").get_by_role("row").filter(has_text=re.compile("^via_id"))
+    expect(told).to_contain_text("cst_callsites.call_id")
+    saved("column_lineage")
+
+
+def test_the_columns_that_a_relationship_is_made_of_are_in_its_materialization(
+    page: Page, project: ServedProject
+) -> None:
     page.goto(f"/runs/{project.runs()[0].run_id}?logs=Materialized value rel_calls.")
     page.get_by_text("View full message").click()
     told = page.get_by_role("dialog").last
@@ -146,7 +156,6 @@ def test_the_columns_that_a_relationship_is_made_of_are_shown(page: Page, projec
     shown = page.get_by_role("dialog").last
     via_id = r'"columnName": "via_id",\s+"columnDeps": \[[^\]]*"cst_callsites"\s+\][^\]]*"columnName": "call_id"'
     expect(shown).to_contain_text(re.compile(via_id))
-    saved("column_lineage")
 
 
 def test_a_check_that_failed_is_shown_with_the_rows_that_broke_it(

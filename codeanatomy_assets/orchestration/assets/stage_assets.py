@@ -35,10 +35,11 @@ def stage_assets(
     """
     tables = catalog.of_stage(stage)
     BODIES[stage] = body
+    columns = {table.name: declared(table.name) if lineage is None else lineage[table.name] for table in tables}
 
     @dg.multi_asset(
         name=f"{stage}_stage",
-        specs=[asset_spec(table, deps[table.name]) for table in tables],
+        specs=[asset_spec(table, deps[table.name], columns[table.name]) for table in tables],
         partitions_def=FILES,
         backfill_policy=dg.BackfillPolicy.single_run(),
         can_subset=True,
@@ -68,8 +69,7 @@ def stage_assets(
             if done.table in selected:
                 checked = check_result(done.table, [each for each in broken if each.table in _names(done.table)])
                 informed = [check.result(run) for check in checks_for(done.table)]
-                columns = declared(done.table.name) if lineage is None else lineage[done.table.name]
-                told = {**story(run, done), **column_lineage(columns)}
+                told = {**story(run, done), **column_lineage(columns[done.table.name])}
                 yield dg.MaterializeResult(asset_key=done.table.name, metadata=told, check_results=[checked, *informed])
         if broken:
             raise IntegrityBroken(broken)

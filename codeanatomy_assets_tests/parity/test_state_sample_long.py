@@ -1,0 +1,34 @@
+"""A longer sample of the proof of parity, in one warm process: random commits, each against a build from scratch."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from codeanatomy_assets.extraction.warm_indexer import WarmIndexer
+from codeanatomy_assets.storage.spark_session import SparkEngine
+from codeanatomy_assets_tests.parity.repositories import Repositories
+from codeanatomy_assets_tests.parity.state_histories import StateReplay
+
+SEED = 20261117
+COMMITS = 20
+
+
+class SmallRepositories(Repositories):
+    """Of some twenty modules."""
+
+    module_names = ("alpha", "beta")
+
+
+@pytest.mark.slow
+def test_random_commits_equal_clean_builds(tmp_path: Path, engine: SparkEngine) -> None:
+    made = SmallRepositories(SEED)
+    with closing(WarmIndexer()) as indexer:
+        replay = StateReplay(tmp_path, engine, indexer=indexer)
+        for number in range(COMMITS):
+            told = made.edit() if number else "first"
+            step = replay.step(made.tree())
+            assert list(step.complaints()) == [], f"seed {SEED}, commit {number}: {told}"
+            assert step.digest == step.clean_digest

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -167,6 +168,8 @@ def serve_ui(settings: Settings, port: int) -> NoReturn:
     command = [sys.executable, "-m", "dagster", "dev", "-m", "codeanatomy_assets.definitions"]
     environment = {**to_environment(settings), "DAGSTER_HOME": str(home), "DAGSTER_EVENT_BATCH_SIZE": EVENT_BATCH_SIZE}
     os.chdir(home)
+    # A script's background job ignores the interrupt by which the UI ends its processes.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     os.execve(sys.executable, [*command, "-h", "127.0.0.1", "-p", str(port)], environment)
 
 

@@ -72,6 +72,8 @@ def served(tmp_path: Path, engine: SparkEngine) -> Iterator[tuple[BuiltState, Wa
         stderr=subprocess.DEVNULL,
         text=True,
         start_new_session=True,
+        # As a shell script starts a job in the background.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN),
     )
     ui = WatchProcess(process)
     yield built, ui, port

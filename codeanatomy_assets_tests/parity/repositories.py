@@ -32,7 +32,7 @@ class Repositories(Programs):
     """One history of a repository: `edit` makes the next commit, `tree` is the present."""
 
     packages = ("app", "app/core", "lib")
-    module_names = ("alpha", "beta", "gamma", "delta", "eps")
+    module_names: tuple[str, ...] = ("alpha", "beta", "gamma", "delta", "eps")
 
     def __init__(self, seed: int) -> None:
         super().__init__(seed)

@@ -9,6 +9,8 @@ import pytest
 from codeanatomy_assets.storage.spark_session import SparkEngine
 from codeanatomy_assets_tests.parity.state_histories import StateReplay, StateStep
 
+pytestmark = pytest.mark.slow
+
 PACKAGE = {
     "app/__init__.py": "from app.urls import Router\n",
     "app/base.py": "class Top:\n    def run(self):\n        return 1\n\n    def stop(self):\n        return 'x'\n",

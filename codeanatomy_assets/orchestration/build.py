@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from codeanatomy_assets.errors import CodeAnatomyError, causes
+from codeanatomy_assets.orchestration.fingerprints import BUILT_STAGES
 from codeanatomy_assets.orchestration.plan import Plan, decide, open_ledger
 from codeanatomy_assets.orchestration.progress import Progress
 from codeanatomy_assets.orchestration.summary import report
@@ -46,9 +47,10 @@ def build(
     with opened_project(settings, progress, engine, lock) as project, user_errors():
         for line in project.died:
             progress.say(line)
-        project.run_update(update_request(plan))
-    last = open_ledger(settings).resolve(None)
-    return report(last, "noop" if plan.last and plan.last.sequence == last.sequence else None)
+        run = project.run_update(update_request(plan))
+    # Another process may have built the commit while this one waited for the state.
+    has_built = run.asset_materializations_for_node(f"{BUILT_STAGES[0]}_stage")
+    return report(open_ledger(settings).resolve(None), None if has_built else "noop")
 
 
 def settings_of_state() -> Settings:

@@ -126,7 +126,9 @@ def _run(store: DeltaStore, attempt: Attempt, retention: Retention, progress: Pr
 
 
 def _kept(rows: Sequence[LedgerRow], retention: Retention, now: datetime) -> Kept:
-    coming = replace(rows[-1], mode="vacuum").follows(rows[-1])
+    # The state ends being the last row's now, not when this row gets its time: a second may pass in between.
+    following = replace(rows[-1], mode="vacuum").follows(rows[-1])
+    coming = replace(following, built_at=now.isoformat(timespec="seconds"))
     first_until_now = kept_from(rows)
     # What an earlier vacuum let go stays gone, also when more is to be kept from now on.
     first = max(first_until_now, retention.kept_from([*rows, coming], now))

@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ from codeanatomy_assets.orchestration.diff import graph_diff
 from codeanatomy_assets.orchestration.direct import build_directly
 from codeanatomy_assets.orchestration.plan import open_ledger
 from codeanatomy_assets.orchestration.revisions import built_commits
-from codeanatomy_assets.orchestration.vacuum import BY_COMMIT, retention_of, vacuum
+from codeanatomy_assets.orchestration.vacuum import BY_COMMIT, _kept, retention_of, vacuum
 from codeanatomy_assets.orchestration.verify import verified
 from codeanatomy_assets.settings import Settings
 from codeanatomy_assets.storage import delta_reads
@@ -380,7 +381,7 @@ def test_a_real_history_reads_alike_by_both_engines_and_goes_on_after_a_vacuum(
 
 
 @pytest.mark.slow
-def test_after_thirty_updates_a_vacuumed_state_is_at_most_three_times_a_clean_one(
+def test_after_twelve_updates_a_vacuumed_state_is_at_most_three_times_a_clean_one(
     tmp_path: Path, engine: SparkEngine
 ) -> None:
     built = BuiltState.create(tmp_path, engine)
@@ -388,7 +389,7 @@ def test_after_thirty_updates_a_vacuumed_state_is_at_most_three_times_a_clean_on
     files = {f"pkg/m{number}.py": source.format(number=number, next=(number + 1) % 6) for number in range(6)}
     built.repo.commit_files({"pkg/__init__.py": "", **files})
     build_directly(built.settings, engine, Quiet())
-    for number in range(30):
+    for number in range(12):
         path = f"pkg/m{number % 6}.py"
         built.repo.commit_files({path: f"{files[path]}\n\ndef extra{number}():\n    return f{number % 6}({number})\n"})
         build_directly(built.settings, engine, Quiet())
@@ -400,6 +401,13 @@ def test_after_thirty_updates_a_vacuumed_state_is_at_most_three_times_a_clean_on
     print(f"state: {grown} bytes, vacuumed {size_of(built.settings.state)}, clean {size_of(clean.state)}: {ratio:.2f}")
     assert ratio <= 3
     assert verified(built.last(), from_scratch).differences == ()
+
+
+def test_a_second_that_passes_while_a_vacuum_looks_keeps_no_more(history: History) -> None:
+    rows = history.built.ledger_rows()
+    just_before = datetime.fromisoformat(rows[-1].built_at) + timedelta(seconds=1)
+    kept = _kept(rows, ONLY_THE_LAST, just_before)
+    assert kept.first == kept.coming.sequence
 
 
 def size_of(folder: Path) -> int:

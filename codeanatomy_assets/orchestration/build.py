@@ -79,14 +79,16 @@ def update_request(plan: Plan, commit: str | None = None) -> UpdateRequest:
 
     It names the commit, so that a HEAD that moves meanwhile changes nothing; a folder has none to name.
     """
-    from codeanatomy_assets.orchestration.partitions import ALL, IMPACTED
+    from codeanatomy_assets.orchestration.partitions import ALL, IMPACTED, NEEDED_TAG
 
     target = commit or plan.target.commit
     is_commit = plan.target.repository is not None and set(target) != {"0"}
+    # Everything is built because the state needs it, not because it was asked for: the run looks again under the lock.
+    needed = {NEEDED_TAG: "true"} if plan.mode == "full" and not plan.full else {}
     return UpdateRequest(
         partition_key=ALL if plan.mode == "full" else IMPACTED,
         run_config={"resources": {"session": {"config": {"commit": target if is_commit else "", "full": plan.full}}}},
-        tags={"codeanatomy/commit": target[:12]},
+        tags={"codeanatomy/commit": target[:12], **needed},
     )
 
 

@@ -10,6 +10,8 @@ from codeanatomy_assets.orchestration.event_storage import delete_dynamic_partit
 IMPACTED = "__impacted__"
 ALL = "__all__"
 CONTROL_KEYS = (IMPACTED, ALL)
+# Of a run on ALL that nobody asked for: the state needs it, unless another run has built it by then.
+NEEDED_TAG = "codeanatomy/needed"
 FILES = dg.DynamicPartitionsDefinition(name="file_id")
 
 

@@ -17,7 +17,7 @@ from codeanatomy_assets.contracts.table import Stage
 from codeanatomy_assets.errors import BadInput
 from codeanatomy_assets.extraction.warm_indexer import WarmIndexer
 from codeanatomy_assets.orchestration.fingerprints import BUILT_STAGES
-from codeanatomy_assets.orchestration.partitions import ALL, chosen_files, keys_of
+from codeanatomy_assets.orchestration.partitions import ALL, NEEDED_TAG, chosen_files, keys_of
 from codeanatomy_assets.orchestration.plan import decide
 from codeanatomy_assets.orchestration.progress import Log, Progress
 from codeanatomy_assets.orchestration.stuck_runs import mark_run
@@ -145,7 +145,8 @@ class RunSession:
             raise BadInput(
                 f"{context.job_name} can't start at the {stage} stage, what came before is undone: launch it whole"
             )
-        full = self._config.full or ALL in keys or context.job_name == FULL_REFRESH_JOB
+        is_asked_for = ALL in keys and NEEDED_TAG not in context.run.tags
+        full = self._config.full or is_asked_for or context.job_name == FULL_REFRESH_JOB
         plan = decide(self.settings, self._config.commit or None, full)
         run = None
         if plan.mode != "noop":

@@ -43,11 +43,10 @@ def story(run: WritingRun, done: Produced) -> Metadata:
 def _figures(run: WritingRun, done: Produced) -> Metadata:
     written, ref = done.written, run.state.ref(done.table)
     rows = run.count(done.table)
-    before = run.last.counts.get(done.table.name, 0) if run.last else 0
+    before = run.last.counts if run.last else {}
     told: Metadata = {
         "dagster/row_count": rows,
         "dagster/uri": ref.path,
-        "rows_more": rows - before,
         "rows_written": written.rows if written else 0,
         "write_path": written.way if written else "none",
         "delta_version": ref.version,
@@ -55,7 +54,11 @@ def _figures(run: WritingRun, done: Produced) -> Metadata:
         "seconds": run.seconds.get(done.table.stage.value, 0.0),
     }
     if done.table.bucketed:
-        told |= {"files_rebuilt": len(written.owners) if written else 0, "files_present": run.file_count}
+        told |= {
+            "rows_more": rows - before.get(done.table.name, 0),
+            "files_rebuilt": len(written.owners) if written else 0,
+            "files_present": run.file_count,
+        }
     return told
 
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from codeanatomy_assets.contracts.table import Stage
 from codeanatomy_assets_tests.browser import chromium, faulty_command
@@ -29,6 +30,8 @@ FILES = {
 RENAMED = {
     "shop/prices.py": "def net(price):\n    return price\n\n\ndef with_tax(price):\n    return net(price) * 1.19\n"
 }
+CLICKS = 5
+SETTLED_MILLISECONDS = 2_000
 Saved = Callable[[str], None]
 
 
@@ -39,8 +42,9 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="module")
-def project(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedProject]:
-    with served_project(tmp_path_factory.mktemp("served"), FILES) as served:
+def project(browser: Browser) -> Iterator[ServedProject]:
+    # A short name of its own: screenshots show it.
+    with tempfile.TemporaryDirectory(prefix="shop-") as folder, served_project(Path(folder), FILES) as served:
         yield served
 
 
@@ -68,6 +72,19 @@ def expect_success(page: Page, project: ServedProject) -> None:
     expect(ended).to_be_visible(timeout=RUN_SECONDS * 1000)
     expect(ended).to_have_text("Success")
     assert project.runs()[0].run_id in page.url
+
+
+def opened_markdown(page: Page, label: str) -> Locator:
+    """The text behind a row's link. A page that is drawn anew under the click closes it again."""
+    link = page.get_by_role("row").filter(has_text=re.compile(f"^{label}")).get_by_text("Show Markdown")
+    shown = page.get_by_role("dialog")
+    for _ in range(CLICKS):
+        link.click()
+        page.wait_for_timeout(SETTLED_MILLISECONDS)
+        if shown.is_visible():
+            break
+    expect(shown).to_be_visible()
+    return shown
 
 
 def test_the_asset_graph_has_all_groups(page: Page, saved: Saved) -> None:
@@ -129,8 +146,7 @@ def test_the_impacted_files_of_the_commit_are_shown_with_their_reasons(
 @pytest.mark.parametrize(("asset", "name"), [("inc_impacted_files", "closure"), ("cpg_edges", "edges")])
 def test_pictures_are_drawn(page: Page, project: ServedProject, saved: Saved, asset: str, name: str) -> None:
     page.goto(f"/assets/{asset}?view=events")
-    page.get_by_role("row").filter(has_text=re.compile(f"^{name}")).get_by_text("Show Markdown").click()
-    picture = page.get_by_role("dialog").locator("img")
+    picture = opened_markdown(page, name).locator("img")
     expect(picture).to_be_visible()
     assert picture.evaluate("image => image.naturalWidth") > 200
     saved(name)
@@ -138,9 +154,7 @@ def test_pictures_are_drawn(page: Page, project: ServedProject, saved: Saved, as
 
 def test_the_columns_that_a_relationship_is_made_of_are_shown_with_the_asset(page: Page, saved: Saved) -> None:
     page.goto("/assets/rel_calls")
-    shown = page.get_by_role("row").filter(has_text=re.compile("^column_origins"))
-    shown.get_by_text("Show Markdown").click()
-    told = page.get_by_role("dialog").get_by_role("row").filter(has_text=re.compile("^via_id"))
+    told = opened_markdown(page, "column_origins").get_by_role("row").filter(has_text=re.compile("^via_id"))
     expect(told).to_contain_text("cst_callsites.call_id")
     saved("column_lineage")
 

@@ -16,6 +16,7 @@ import pytest
 from codeanatomy_assets_tests.git_repositories import GitRepo
 
 PROJECT = Path(__file__).parents[1]
+IMPORT_OF_COLLECTOR = "from codeanatomy_assets.extraction.syntax_asserts import KINDS, assert_rows\n"
 FILES = {
     "app/urls.py": "def route(x):\n    assert x, 'no route'\n    return x\n",
     "app/views.py": "import os\nfrom app.urls import route\n\nassert route\n",
@@ -55,9 +56,6 @@ def follow(recipes: Recipes, package: Path) -> None:
     owner = "    owner=names.PY_IMPORTS_RESOLVED,\n"
     (package / "rules" / "definitions" / "rel_import_file.py").write_text(rule.replace(owner, owner + in_rule))
     insert(package / "contracts" / "graph_kinds.py", ")\nEDGE_KIND = {", kind)
-
-
-IMPORT_OF_COLLECTOR = "from codeanatomy_assets.extraction.syntax_asserts import KINDS, assert_rows\n"
 
 
 def command(package: Path, *words: str) -> str:

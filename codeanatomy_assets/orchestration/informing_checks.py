@@ -12,7 +12,7 @@ from codeanatomy_assets.contracts.symbols import SCIP_FINGERPRINTS
 from codeanatomy_assets.contracts.syntax import PARSE_ERRORS
 from codeanatomy_assets.contracts.table import Table
 from codeanatomy_assets.orchestration.catching_up import commits_between
-from codeanatomy_assets.orchestration.plan import decide
+from codeanatomy_assets.orchestration.plan import Plan, decide
 from codeanatomy_assets.orchestration.summary import short
 from codeanatomy_assets.orchestration.writing_run import WritingRun
 from codeanatomy_assets.rules import registry
@@ -117,9 +117,8 @@ def at_head_spec() -> dg.AssetCheckSpec:
     )
 
 
-def at_head(settings: Settings) -> Told:
-    """Whether the last built commit is HEAD, and how far behind it is."""
-    plan = decide(settings)
+def at_head(plan: Plan) -> Told:
+    """Whether the last built commit is the plan's target, which is HEAD, and how far behind it is."""
     head, last = plan.target.commit, plan.last
     if last is not None and last.commit == head:
         return Told(True, f"The graph is of HEAD, {short(head)}.", {"commits_behind": 0})
@@ -131,12 +130,12 @@ def at_head(settings: Settings) -> Told:
 
 
 def at_head_result(settings: Settings) -> dg.AssetCheckResult:
-    return _result(GRAPH_COMMITS, AT_HEAD, at_head(settings))
+    return _result(GRAPH_COMMITS, AT_HEAD, at_head(decide(settings)))
 
 
-def at_head_evaluation(settings: Settings) -> dg.AssetCheckEvaluation:
-    """The same, for who is in no run."""
-    told = at_head(settings)
+def at_head_evaluation(plan: Plan) -> dg.AssetCheckEvaluation:
+    """The same, for who is in no run and knows the plan."""
+    told = at_head(plan)
     return dg.AssetCheckEvaluation(
         asset_key=dg.AssetKey(GRAPH_COMMITS.name),
         check_name=AT_HEAD,

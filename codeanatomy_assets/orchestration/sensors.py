@@ -92,7 +92,7 @@ class _Look:
                 )
             ],
             # Said when HEAD has moved on, once: the update that follows says when it is reached.
-            asset_events=[at_head_evaluation(self.settings)],
+            asset_events=[at_head_evaluation(plan)],
             dynamic_partitions_requests=[FILES.build_add_request(list(CONTROL_KEYS))],
             cursor=self.memory.text(),
         )

@@ -68,9 +68,3 @@ def test_a_text_file_is_one_slice_of_one_table(built: BuiltState) -> None:
     work = work_of(built, {"README.md": "again\n"})
     assert (work.documents, work.rebuilt, work.slices) == (0, 0, 1)
     assert work.commits <= 5
-
-
-def test_a_noop_writes_nothing_and_starts_nothing(built: BuiltState) -> None:
-    before = built.versions(), built.last().sequence
-    assert built.build()["mode"] == "noop"
-    assert (built.versions(), built.last().sequence) == before

@@ -15,6 +15,7 @@ from codeanatomy_assets.contracts.relationships import CONFIDENCES
 from codeanatomy_assets.orchestration import edge_picture
 from codeanatomy_assets.orchestration.build import dagster_instance
 from codeanatomy_assets.orchestration.informing_checks import at_head, at_head_evaluation
+from codeanatomy_assets.orchestration.plan import decide
 from codeanatomy_assets.storage.spark_session import SparkEngine
 from codeanatomy_assets_tests.states import BuiltState
 
@@ -134,7 +135,8 @@ def test_a_graph_behind_head_is_told(told: BuiltState, tmp_path: Path) -> None:
     behind = told.copy(tmp_path)
     behind.repo.commit_files({"app/more.py": "x = 1\n"})
     behind.repo.commit_files({"app/more.py": "x = 2\n"})
-    assert at_head(behind.settings).figures == {"commits_behind": 2}
-    evaluation = at_head_evaluation(behind.settings)
+    plan = decide(behind.settings)
+    assert at_head(plan).figures == {"commits_behind": 2}
+    evaluation = at_head_evaluation(plan)
     assert not evaluation.passed and evaluation.severity is dg.AssetCheckSeverity.WARN
     assert "2 commits behind" in str(evaluation.description)

@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from codeanatomy_assets.extraction.encoding import parser_input
-from codeanatomy_assets.extraction.git_history import Snapshot, TreeEntry, folders_of
+from codeanatomy_assets.extraction.git_trees import TreeEntry, folders_of
+from codeanatomy_assets.extraction.private_store import Snapshot
 
 # Every folder on the way is opened by itself, so that a symlink in its place is an error and no way out.
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC

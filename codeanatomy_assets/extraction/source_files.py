@@ -20,18 +20,8 @@ from typing import NamedTuple
 from codeanatomy_assets.contracts import identity
 from codeanatomy_assets.errors import BadInput, CodeAnatomyError
 from codeanatomy_assets.extraction import encoding
-from codeanatomy_assets.extraction.git_history import (
-    DEFAULT_KEEP_BYTES,
-    EXECUTABLE_MODE,
-    FILE_MODE,
-    SUBMODULE_MODE,
-    SYMLINK_MODE,
-    Blob,
-    BlobWriter,
-    PrivateStore,
-    Snapshot,
-    TreeEntry,
-)
+from codeanatomy_assets.extraction.git_trees import EXECUTABLE_MODE, FILE_MODE, SUBMODULE_MODE, SYMLINK_MODE, TreeEntry
+from codeanatomy_assets.extraction.private_store import DEFAULT_KEEP_BYTES, Blob, BlobWriter, PrivateStore, Snapshot
 
 DEFAULT_SIZE_LIMIT = DEFAULT_KEEP_BYTES
 STATE_MARKER = "codeanatomy-state.json"

@@ -11,7 +11,8 @@ import json
 from dataclasses import asdict, dataclass, replace
 from typing import Self
 
-from codeanatomy_assets.extraction.git_history import NO_COMMIT, GitRepository
+from codeanatomy_assets.extraction.git_history import GitRepository
+from codeanatomy_assets.extraction.private_store import NO_COMMIT
 from codeanatomy_assets.orchestration.plan import Plan
 from codeanatomy_assets.orchestration.summary import short
 

@@ -8,7 +8,8 @@ from typing import NoReturn
 
 from codeanatomy_assets.contracts.table import Stage
 from codeanatomy_assets.errors import BadInput
-from codeanatomy_assets.extraction.git_history import NO_COMMIT, GitRepository, PrivateStore, Snapshot
+from codeanatomy_assets.extraction.git_history import GitRepository
+from codeanatomy_assets.extraction.private_store import NO_COMMIT, PrivateStore, Snapshot
 from codeanatomy_assets.extraction.source_files import snapshot_folder
 from codeanatomy_assets.orchestration.fingerprints import BUILT_STAGES, stage_fingerprints
 from codeanatomy_assets.settings import Settings

@@ -14,7 +14,7 @@ from typing import Any
 from codeanatomy_assets import catalog
 from codeanatomy_assets.contracts.table import Layout, Table
 from codeanatomy_assets.errors import BadInput
-from codeanatomy_assets.extraction.git_history import PrivateStore
+from codeanatomy_assets.extraction.private_store import PrivateStore
 from codeanatomy_assets.orchestration.plan import open_ledger, open_store
 from codeanatomy_assets.orchestration.progress import Progress
 from codeanatomy_assets.orchestration.summary import short

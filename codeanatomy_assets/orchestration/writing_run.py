@@ -16,7 +16,7 @@ from codeanatomy_assets.contracts.repository import FILE_CHANGES, REPO_SNAPSHOT
 from codeanatomy_assets.contracts.table import Layout, Stage, Table
 from codeanatomy_assets.errors import BadInput
 from codeanatomy_assets.extraction.checkout import Checkout
-from codeanatomy_assets.extraction.git_history import PrivateStore, Snapshot
+from codeanatomy_assets.extraction.private_store import PrivateStore, Snapshot
 from codeanatomy_assets.extraction.scip_waves import Reason
 from codeanatomy_assets.extraction.warm_indexer import WarmIndexer
 from codeanatomy_assets.orchestration.fingerprints import BUILT_STAGES, moved_parts, stage_fingerprints

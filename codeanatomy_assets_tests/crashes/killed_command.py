@@ -24,7 +24,7 @@ from deltalake import write_deltalake
 from codeanatomy_assets.cli import main
 from codeanatomy_assets.contracts.table import Table
 from codeanatomy_assets.extraction.checkout import Checkout
-from codeanatomy_assets.extraction.git_history import PrivateStore
+from codeanatomy_assets.extraction.private_store import PrivateStore
 from codeanatomy_assets.orchestration import project, stages, vacuum
 from codeanatomy_assets.orchestration import resources as run_resources
 from codeanatomy_assets.orchestration.assets import ledger as ledger_assets

@@ -13,7 +13,9 @@ import pytest
 
 from codeanatomy_assets.errors import CodeAnatomyError
 from codeanatomy_assets.extraction.checkout import Checkout, CheckoutCounts
-from codeanatomy_assets.extraction.git_history import GitRepository, PrivateStore, Snapshot, TreeEntry
+from codeanatomy_assets.extraction.git_history import GitRepository
+from codeanatomy_assets.extraction.git_trees import TreeEntry
+from codeanatomy_assets.extraction.private_store import PrivateStore, Snapshot
 from codeanatomy_assets_tests.git_repositories import GitRepo
 
 
@@ -185,7 +187,8 @@ FOREVER = """
 import sys
 from pathlib import Path
 from codeanatomy_assets.extraction.checkout import Checkout
-from codeanatomy_assets.extraction.git_history import GitRepository, PrivateStore
+from codeanatomy_assets.extraction.git_history import GitRepository
+from codeanatomy_assets.extraction.private_store import PrivateStore
 
 repository, store = GitRepository.open(Path(sys.argv[1])), PrivateStore(Path(sys.argv[2]))
 print("ready", flush=True)

@@ -11,17 +11,11 @@ from pathlib import Path
 import pytest
 
 from codeanatomy_assets.errors import BadInput, CodeAnatomyError
-from codeanatomy_assets.extraction import git_history
+from codeanatomy_assets.extraction import git_trees, private_store
 from codeanatomy_assets.extraction.checkout import Checkout
-from codeanatomy_assets.extraction.git_history import (
-    NO_COMMIT,
-    Blob,
-    Changes,
-    GitRepository,
-    PrivateStore,
-    Snapshot,
-    logical_path,
-)
+from codeanatomy_assets.extraction.git_history import GitRepository
+from codeanatomy_assets.extraction.git_trees import logical_path
+from codeanatomy_assets.extraction.private_store import NO_COMMIT, Blob, Changes, PrivateStore, Snapshot
 from codeanatomy_assets_tests.git_repositories import FIRST_COMMIT_TIME, GitRepo
 from codeanatomy_assets_tests.hostile.armed_git import arm
 
@@ -461,7 +455,7 @@ def test_let_go_snapshots_give_their_space_back_and_kept_ones_stay_whole(repo: G
 
 
 def test_packs_do_not_pile_up(repo: GitRepo, store: PrivateStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(git_history, "_MAX_PACKS", 3)
+    monkeypatch.setattr(private_store, "_MAX_PACKS", 3)
     for number in range(8):
         last = fetch(store, repo, repo.commit_files({"a.py": f"{number}", "b.py": "b"}))
     assert len(list((store.folder / "objects" / "pack").glob("*.pack"))) <= 4
@@ -520,7 +514,7 @@ def test_a_tree_that_becomes_malformed_is_changed_where_its_entries_differ(repo:
 def test_a_tree_that_unfolds_without_end_is_refused(
     repo: GitRepo, store: PrivateStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(git_history, "_MAX_TREE_RECORDS", 10_000)
+    monkeypatch.setattr(git_trees, "_MAX_TREE_RECORDS", 10_000)
     tree = repo.raw_tree(("100644", b"x.py", repo.blob(b"")))
     for _ in range(12):
         tree = repo.raw_tree(*(("40000", b"%d" % number, tree) for number in range(10)))

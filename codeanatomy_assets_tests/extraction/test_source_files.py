@@ -15,13 +15,8 @@ from codeanatomy_assets.contracts import identity
 from codeanatomy_assets.contracts.repository import REPO_SNAPSHOT, SKIP_REASONS
 from codeanatomy_assets.errors import BadInput, CodeAnatomyError
 from codeanatomy_assets.extraction import source_files
-from codeanatomy_assets.extraction.git_history import (
-    BlobWriter,
-    Changes,
-    GitRepository,
-    PrivateStore,
-    Snapshot,
-)
+from codeanatomy_assets.extraction.git_history import GitRepository
+from codeanatomy_assets.extraction.private_store import BlobWriter, Changes, PrivateStore, Snapshot
 from codeanatomy_assets.extraction.source_files import STATE_MARKER, describe_all, snapshot_folder
 from codeanatomy_assets_tests.git_repositories import GitRepo
 

@@ -9,7 +9,8 @@ import pyarrow as pa
 from codeanatomy_assets.contracts import identity
 from codeanatomy_assets.contracts.repository import FILE_CHANGES, REPO_SNAPSHOT
 from codeanatomy_assets.contracts.table import Stage, Table
-from codeanatomy_assets.extraction.git_history import Changes, TreeEntry
+from codeanatomy_assets.extraction.git_trees import TreeEntry
+from codeanatomy_assets.extraction.private_store import Changes
 from codeanatomy_assets.extraction.source_files import describe_all
 from codeanatomy_assets.orchestration.assets.stage_assets import stage_assets
 from codeanatomy_assets.orchestration.stages import Produced

@@ -20,16 +20,6 @@ from codeanatomy_assets_tests.git_repositories import GitRepo
 
 
 @pytest.fixture
-def repo(tmp_path: Path) -> GitRepo:
-    return GitRepo.create(tmp_path / "repo")
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> PrivateStore:
-    return PrivateStore(tmp_path / "state" / "repository.git")
-
-
-@pytest.fixture
 def checkout(tmp_path: Path) -> Checkout:
     return Checkout(tmp_path / "state" / "checkout")
 

@@ -23,16 +23,6 @@ from codeanatomy_assets_tests.git_repositories import GitRepo
 Row = dict[str, object]
 
 
-@pytest.fixture
-def repo(tmp_path: Path) -> GitRepo:
-    return GitRepo.create(tmp_path / "repo")
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> PrivateStore:
-    return PrivateStore(tmp_path / "state" / "repository.git")
-
-
 def rows_of(snapshot: Snapshot, size_limit: int = 1_000) -> dict[str, Row]:
     rows = list(describe_all(snapshot, snapshot.entries(), "repo", size_limit))
     assert all(tuple(row) == REPO_SNAPSHOT.column_names for row in rows)

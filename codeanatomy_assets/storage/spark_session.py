@@ -134,15 +134,17 @@ class SparkEngine:
         return self._session
 
     def stop(self) -> None:
-        """End the session and its JVM, or clear up after a JVM that died."""
-        if self._session is not None:
-            if self._gateway is not None and self._gateway.is_alive:
-                self._session.stop()
-            self._session = None
-            _forget_gateway()
+        """End the JVM, which stops the session on its way out, or clear up after one that died.
+
+        It is not asked to: an interrupt in mid-call leaves an answer on the connection, and the next call would
+        take that for its own.
+        """
         if self._gateway is not None:
             self._gateway.end()
             self._gateway = None
+        if self._session is not None:
+            self._session = None
+            _forget_gateway()
         atexit.unregister(self.stop)
 
 
@@ -252,9 +254,13 @@ def _forget_gateway() -> None:
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
+    context = SparkContext._active_spark_context
+    if context is not None:
+        context._jsc = None  # nothing left to stop over there: this ends what listens here
+        context.stop()
     if SparkContext._gateway is not None:
         SparkContext._gateway.shutdown()
-    SparkContext._gateway = SparkContext._jvm = SparkContext._active_spark_context = None
+    SparkContext._gateway = SparkContext._jvm = None
     SparkSession._instantiatedSession = None
     del os.environ["PYSPARK_GATEWAY_PORT"]
     del os.environ["PYSPARK_GATEWAY_SECRET"]

@@ -38,6 +38,23 @@ assert not [name for name in os.environ if name.startswith(("PYSPARK_GATEWAY", "
 assert engine.session().range(5).count() == 5
 print("done")
 """
+INTERRUPTED_IN_MID_CALL = """
+import signal
+class Interrupted(BaseException):
+    pass
+def interrupt(*_):
+    raise Interrupted
+signal.signal(signal.SIGALRM, interrupt)
+sleep = engine.session()._jvm.java.lang.Thread.sleep
+signal.setitimer(signal.ITIMER_REAL, 0.3)
+try:
+    sleep(2000)
+    raise SystemExit("not interrupted")
+except Interrupted:
+    engine.stop()
+assert engine.session().range(6).count() == 6
+print("done")
+"""
 WAIT_TO_BE_KILLED = """
 engine.launch()
 print(engine._gateway._process.pid, flush=True)
@@ -62,8 +79,9 @@ def is_running(pid: int) -> bool:
 
 
 @pytest.mark.slow
-def test_a_session_starts_again_in_one_process_after_a_stop_and_after_its_jvm_died(tmp_path: Path) -> None:
-    command = [sys.executable, "-c", PREPARE + TWO_SESSIONS_AND_A_DEAD_JVM, str(tmp_path)]
+@pytest.mark.parametrize("does", [TWO_SESSIONS_AND_A_DEAD_JVM, INTERRUPTED_IN_MID_CALL], ids=["died", "interrupted"])
+def test_a_session_starts_again_in_one_process_whatever_ended_the_one_before(tmp_path: Path, does: str) -> None:
+    command = [sys.executable, "-c", PREPARE + does, str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
     assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
 

@@ -41,9 +41,10 @@ docs: setup ## regenerate docs/datasets.md, docs/graph.md and the snapshot of Da
 bench: setup ## the performance report over real packages, resumable, then every other benchmark; benchmarks/results
 	@.venv/bin/python -m benchmarks
 
-soak: setup ## the long proofs, hours, resumable: the waves, parity of every dataset, killed builds
+soak: setup ## the long proofs, hours, resumable: the waves, parity of every dataset, a hundred updates, killed builds
 	@.venv/bin/python -m codeanatomy_assets_tests.parity.scip_soak
 	@.venv/bin/python -m codeanatomy_assets_tests.parity.state_soak
+	@.venv/bin/python -m codeanatomy_assets_tests.parity.long_history
 	@.venv/bin/python -m codeanatomy_assets_tests.crashes.matrix
 
 clean: ## remove .venv and the tools' caches; built graphs (.codeanatomy) stay

@@ -17,9 +17,9 @@ from codeanatomy_assets.extraction.syntax_tree import collect
 from codeanatomy_assets.transforms.module_roots import module_index, source_roots
 from codeanatomy_assets.transforms.names import ModuleLookup, changed_answers, resolved_rows
 from codeanatomy_assets_tests import corpora
+from codeanatomy_assets_tests.parity.trees import Tree, write_tree
 from codeanatomy_assets_tests.scip_trees import cold_answers, rows_of
 
-Tree = Mapping[str, bytes]
 Answer = IndexedFile | FailedFile
 
 
@@ -105,7 +105,7 @@ class Replay:
     fingerprints: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        _write(self.folder, {}, self.tree)
+        write_tree(self.folder, {}, self.tree)
         self.graph = self.names.graph(self.tree)
         self.indexer = self._open()
         self.answers = {answer.path: answer for answer in self.indexer.index(sorted(self.tree))}
@@ -119,7 +119,7 @@ class Replay:
 
     def step(self, tree: Tree, check: Check = EVERYTHING) -> StepResult:
         before, self.tree = self.tree, dict(tree)
-        _write(self.folder, before, self.tree)
+        write_tree(self.folder, before, self.tree)
         if source_roots(before) != source_roots(self.tree):
             return self._refresh(before)
         change = self._change(before)
@@ -217,19 +217,6 @@ def _what_differs(known: Answer, truth: Answer, source: bytes) -> Iterator[str]:
     entries = sorted(path for path in mine.keys() | right.keys() if mine.get(path) != right.get(path))
     if entries:
         yield f"{truth.path}: entries {entries[:6]}"
-
-
-def _write(folder: Path, before: Tree, after: Tree) -> None:
-    for path in before.keys() - after.keys():
-        (folder / path).unlink()
-    for path, content in after.items():
-        if before.get(path) != content:
-            target = folder / path
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(content)
-    for left in sorted((each for each in folder.rglob("*") if each.is_dir()), reverse=True):
-        if not any(left.iterdir()):
-            left.rmdir()
 
 
 def released_tree(name: str, version: str) -> dict[str, bytes]:

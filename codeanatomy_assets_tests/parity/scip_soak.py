@@ -22,8 +22,9 @@ from typing import Any, Self
 
 from codeanatomy_assets.extraction import scip_index, scip_waves
 from codeanatomy_assets_tests.parity import scip_histories, scip_programs
-from codeanatomy_assets_tests.parity.scip_histories import Check, Replay, Tree, one_file_commits, released_tree
+from codeanatomy_assets_tests.parity.scip_histories import Check, Replay, one_file_commits, released_tree
 from codeanatomy_assets_tests.parity.soak_record import RESULTS, Progress, Record, releases, revision
+from codeanatomy_assets_tests.parity.trees import Tree
 
 SEED = 20261116
 OUTSIDE_THE_BOUND = 3

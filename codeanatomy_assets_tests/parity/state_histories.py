@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import shutil
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -18,9 +18,9 @@ from codeanatomy_assets.storage.ledger import LedgerRow
 from codeanatomy_assets.storage.spark_session import SparkEngine
 from codeanatomy_assets.storage.table_state import TableState
 from codeanatomy_assets_tests.git_repositories import GitRepo
+from codeanatomy_assets_tests.parity.trees import Tree, write_tree
 from codeanatomy_assets_tests.states import BuiltState, Quiet
 
-Tree = Mapping[str, bytes]
 Digests = dict[str, dict[str, str]]
 
 
@@ -72,7 +72,7 @@ class StateReplay:
     def step(self, tree: Tree, is_checked: bool = True) -> StateStep:
         """Commit a tree and build it; checked, compare every dataset with a build from scratch."""
         changed = [path for path in self.present.keys() | tree.keys() if self.present.get(path) != tree.get(path)]
-        _write(self.repo.folder, self.present, tree)
+        write_tree(self.repo.folder, self.present, tree)
         self.repo.commit()
         self.present = dict(tree)
         started = time.monotonic()
@@ -124,12 +124,3 @@ def digest_of(digests: Digests) -> str:
     return hashlib.sha256(
         repr(sorted((name, sorted(each.items())) for name, each in digests.items())).encode()
     ).hexdigest()
-
-
-def _write(folder: Path, before: Tree, after: Tree) -> None:
-    for path in before.keys() - after.keys():
-        (folder / path).unlink()
-    for path, content in after.items():
-        if before.get(path) != content:
-            (folder / path).parent.mkdir(parents=True, exist_ok=True)
-            (folder / path).write_bytes(content)

@@ -29,7 +29,8 @@ from codeanatomy_assets_tests.parity import repositories, scip_programs
 from codeanatomy_assets_tests.parity.repositories import Repositories
 from codeanatomy_assets_tests.parity.scip_histories import released_tree
 from codeanatomy_assets_tests.parity.soak_record import RESULTS, Progress, Record, releases, revision
-from codeanatomy_assets_tests.parity.state_histories import StateReplay, StateStep, Tree
+from codeanatomy_assets_tests.parity.state_histories import StateReplay, StateStep
+from codeanatomy_assets_tests.parity.trees import Tree
 
 SEED = 20261116
 PACKAGES = ("itsdangerous", "packaging", "requests", "click")

@@ -9,7 +9,8 @@ import pytest
 
 from codeanatomy_assets.extraction.warm_indexer import WarmIndexer
 from codeanatomy_assets.storage.spark_session import SparkEngine
-from codeanatomy_assets_tests.parity.state_histories import StateReplay, Tree
+from codeanatomy_assets_tests.parity.state_histories import StateReplay
+from codeanatomy_assets_tests.parity.trees import Tree
 from codeanatomy_assets_tests.scip_trees import TANGLE
 
 

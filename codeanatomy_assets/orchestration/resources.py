@@ -9,6 +9,7 @@ from typing import Any
 
 import dagster as dg
 from dagster_deltalake import DeltaTableResource, LocalConfig, S3Config
+from dagster_deltalake.config import ClientConfig
 from dagster_pyspark import LazyPySparkResource
 from pydantic import Field, PrivateAttr
 
@@ -99,8 +100,14 @@ def table_resource(ref: TableRef, settings: Settings) -> DeltaTableResource:
     """A table at one version, for light reads through dagster-deltalake."""
     if not ref.path.startswith("s3"):
         return DeltaTableResource(url=ref.path, storage_options=LocalConfig(), version=ref.version)
-    told = {S3_FIELDS[name]: value for name, value in settings.storage_options.items() if name in S3_FIELDS}
-    return DeltaTableResource(url=ref.path, storage_options=S3Config(**told), version=ref.version)  # type: ignore[arg-type]
+    options = settings.storage_options
+    told = {S3_FIELDS[name]: value for name, value in options.items() if name in S3_FIELDS}
+    return DeltaTableResource(
+        url=ref.path,
+        storage_options=S3Config(**told),  # type: ignore[arg-type]
+        client_options=ClientConfig(allow_http=options.get("AWS_ALLOW_HTTP", "").lower() == "true"),
+        version=ref.version,
+    )
 
 
 class RunSession:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from codeanatomy_assets import catalog
+from codeanatomy_assets.contracts.arrow_frames import frame_of
 from codeanatomy_assets.contracts.relationships import ALL_RULES
 from codeanatomy_assets.contracts.table import Table
 from codeanatomy_assets.orchestration.writing_run import WritingRun
@@ -66,7 +67,7 @@ def views(
             schema = table.spark_schema()
             picked = type(schema)([schema[column] for column in wanted])
             # One partition needs no exchange before a join.
-            frames[name] = run.spark.createDataFrame(rows if rows.num_rows else [], picked).coalesce(1)
+            frames[name] = frame_of(run.spark, rows, picked).coalesce(1)
         else:
             frames[name] = run.read(table, owners).select(*wanted).persist()
             kept.append(frames[name])

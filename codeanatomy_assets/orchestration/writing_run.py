@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from codeanatomy_assets import __version__, catalog
+from codeanatomy_assets.contracts.arrow_frames import frame_of
 from codeanatomy_assets.contracts.impact import IMPACTED_FILES
 from codeanatomy_assets.contracts.repository import FILE_CHANGES, REPO_SNAPSHOT
 from codeanatomy_assets.contracts.table import Layout, Stage, Table
@@ -149,9 +150,8 @@ class WritingRun:
             return delta_reads.changes(self.spark, table, self.previous, self.state)
         netted = delta_reads.changes_light(table, self.previous, self.state, self.store.options)
         rows = [{**row, "delta": delta} for row, delta in netted]
-        return self.spark.createDataFrame(
-            pa.Table.from_pylist(rows, schema=table.arrow_schema().append(pa.field("delta", pa.int64())))
-        )
+        schema = table.arrow_schema().append(pa.field("delta", pa.int64()))
+        return frame_of(self.spark, pa.Table.from_pylist(rows, schema=schema))
 
     def replace(self, table: Table, rows: DataFrame | pa.Table, scope: Scope) -> Written:
         """Swap slices of a dataset, and read it with them from here on."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from deltalake import DeltaTable, QueryBuilder
 
+from codeanatomy_assets.contracts.arrow_frames import frame_of
 from codeanatomy_assets.contracts.table import Table
 from codeanatomy_assets.storage.table_state import TableRef, TableState, bucket_predicate, owner_predicate
 
@@ -68,7 +69,7 @@ def scoped(rows: DataFrame, table: Table, buckets: int, owners: Iterable[str]) -
     column = table.owner_column
     if table.bucketed:
         rows = rows.where(bucket_predicate(listed, buckets))
-    wanted = rows.sparkSession.createDataFrame(pa.table({column: listed}))
+    wanted = frame_of(rows.sparkSession, pa.table({column: listed}))
     return rows.join(F.broadcast(wanted), column, "left_semi")
 
 

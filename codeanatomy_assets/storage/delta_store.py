@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from deltalake import CommitProperties, DeltaTable, PostCommitHookProperties, Transaction, write_deltalake
 from deltalake.exceptions import CommitFailedError
 
+from codeanatomy_assets.contracts.arrow_frames import frame_of
 from codeanatomy_assets.contracts.table import BUCKET, Table
 from codeanatomy_assets.errors import CodeAnatomyError
 from codeanatomy_assets.storage import delta_reads
@@ -202,7 +203,7 @@ class DeltaStore:
         if not isinstance(rows, pa.Table):
             rows = self._small_enough(rows, scope)
         elif rows.num_rows > self.limits.rows or rows.nbytes > self.limits.bytes:
-            rows = self.spark().createDataFrame(rows)
+            rows = frame_of(self.spark(), rows)
         return self._replace_light(write, rows) if isinstance(rows, pa.Table) else self._replace_spark(write, rows)
 
     def restore(self, ref: TableRef, attempt: Attempt) -> TableRef:

@@ -139,12 +139,12 @@ class SparkEngine:
         It is not asked to: an interrupt in mid-call leaves an answer on the connection, and the next call would
         take that for its own.
         """
-        if self._gateway is not None:
-            self._gateway.end()
-            self._gateway = None
         if self._session is not None:
             self._session = None
             _forget_gateway()
+        if self._gateway is not None:
+            self._gateway.end()
+            self._gateway = None
         atexit.unregister(self.stop)
 
 
@@ -256,7 +256,7 @@ def _forget_gateway() -> None:
 
     context = SparkContext._active_spark_context
     if context is not None:
-        context._jsc = None  # nothing left to stop over there: this ends what listens here
+        context._jsc = None  # it ends with its JVM: this ends what listens here
         context.stop()
     if SparkContext._gateway is not None:
         SparkContext._gateway.shutdown()

@@ -37,6 +37,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from codeanatomy_assets.contracts.arrow_frames import frame_of
 from codeanatomy_assets.contracts.names import PY_IMPORTS_RESOLVED, RESOLVED_IMPORT
 from codeanatomy_assets.transforms.module_roots import (
     STUB_ROOT,
@@ -431,5 +432,5 @@ def importers_of(resolved: DataFrame, changed: Collection[str]) -> DataFrame:
 
     keys = pa.table({"key": pa.array(sorted(changed), pa.string())})
     looked_up = resolved.select("file_id", F.explode("looked_up").alias("key"))
-    changed_keys = F.broadcast(resolved.sparkSession.createDataFrame(keys))
+    changed_keys = F.broadcast(frame_of(resolved.sparkSession, keys))
     return looked_up.join(changed_keys, "key", "left_semi").select("file_id").distinct()

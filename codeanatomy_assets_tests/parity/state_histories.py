@@ -6,6 +6,7 @@ import hashlib
 import shutil
 import time
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from codeanatomy_assets.storage.ledger import LedgerRow
 from codeanatomy_assets.storage.spark_session import SparkEngine
 from codeanatomy_assets.storage.table_state import TableState
 from codeanatomy_assets_tests.git_repositories import GitRepo
+from codeanatomy_assets_tests.parity.bulk_ways import BULK_SETTINGS, bulk_ways
 from codeanatomy_assets_tests.parity.trees import Tree, write_tree
 from codeanatomy_assets_tests.states import BuiltState, Quiet
 
@@ -55,7 +57,10 @@ class StateStep:
 
 @dataclass
 class StateReplay:
-    """A repository and its state; `step` commits a tree, builds it and compares."""
+    """A repository and its state; `step` commits a tree, builds it and compares.
+
+    In bulk, the state is built by the ways of a large one, and compared with a clean one of the ways for its size.
+    """
 
     folder: Path
     engine: SparkEngine
@@ -64,10 +69,12 @@ class StateReplay:
     last: LedgerRow | None = None
     digests: Digests = field(default_factory=dict)
     indexer: WarmIndexer | None = None
+    is_bulk: bool = False
 
     def __post_init__(self) -> None:
         self.repo = GitRepo.create(self.folder / "repo")
-        self.state = Settings(repo=self.repo.folder, state=self.folder / "state", **self.settings)  # type: ignore[arg-type]
+        told = {**self.settings, **(BULK_SETTINGS if self.is_bulk else {})}
+        self.state = Settings(repo=self.repo.folder, state=self.folder / "state", **told)  # type: ignore[arg-type]
 
     def step(self, tree: Tree, is_checked: bool = True) -> StateStep:
         """Commit a tree and build it; checked, compare every dataset with a build from scratch."""
@@ -76,7 +83,7 @@ class StateReplay:
         self.repo.commit()
         self.present = dict(tree)
         started = time.monotonic()
-        built = build_directly(self.state, self.engine, Quiet(), indexer=self.indexer)
+        built = self._build()
         seconds = time.monotonic() - started
         before, self.digests = self.digests, digests_of(built.state)
         compared, clean_digest = self._compared(built) if is_checked else (None, None)
@@ -98,10 +105,15 @@ class StateReplay:
             is_refresh=any(row["reason_kind"] == "full_refresh" for row in rows),
         )
 
+    def _build(self) -> LedgerRow:
+        with bulk_ways() if self.is_bulk else nullcontext():
+            return build_directly(self.state, self.engine, Quiet(), indexer=self.indexer)
+
     def _compared(self, built: LedgerRow) -> tuple[Verified, str]:
         clean_folder = self.folder / "clean"
         try:
-            clean = build_directly(replace(self.state, state=clean_folder), self.engine, Quiet())
+            clean_state = replace(self.state, state=clean_folder, light_write_rows=Settings.light_write_rows)
+            clean = build_directly(clean_state, self.engine, Quiet())
             return verified(built, clean), digest_of(digests_of(clean.state))
         finally:
             shutil.rmtree(clean_folder, ignore_errors=True)

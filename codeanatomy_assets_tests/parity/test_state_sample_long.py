@@ -14,6 +14,7 @@ from codeanatomy_assets_tests.parity.state_histories import StateReplay
 
 SEED = 20261117
 COMMITS = 20
+BULK_COMMITS = 2
 
 
 class SmallRepositories(Repositories):
@@ -32,3 +33,16 @@ def test_random_commits_equal_clean_builds(tmp_path: Path, engine: SparkEngine) 
             step = replay.step(made.tree())
             assert list(step.complaints()) == [], f"seed {SEED}, commit {number}: {told}"
             assert step.digest == step.clean_digest
+
+
+@pytest.mark.slow
+def test_random_commits_built_by_the_ways_of_large_repositories_equal_clean_builds_from_memory(
+    tmp_path: Path, engine: SparkEngine
+) -> None:
+    made = SmallRepositories(SEED)
+    replay = StateReplay(tmp_path, engine, is_bulk=True)
+    for number in range(BULK_COMMITS):
+        told = made.edit() if number else "first"
+        step = replay.step(made.tree())
+        assert list(step.complaints()) == [], f"seed {SEED}, commit {number}: {told}"
+        assert step.digest == step.clean_digest

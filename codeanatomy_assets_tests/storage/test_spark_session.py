@@ -84,6 +84,7 @@ def test_a_session_starts_again_in_one_process_whatever_ended_the_one_before(tmp
     command = [sys.executable, "-c", PREPARE + does, str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
     assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
+    assert "Traceback" not in done.stderr
 
 
 @pytest.mark.parametrize("moment", ["starting", "session"])

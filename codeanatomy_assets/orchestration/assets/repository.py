@@ -30,7 +30,7 @@ def repository_stage(run: WritingRun, tables: Sequence[Table]) -> Iterator[Produ
     if run.stays_on_commit:
         yield Produced(FILE_CHANGES)
         return
-    renames = run.spark.createDataFrame(_renamed(changes), "new_path string, old_path string")
+    renames = run.spark.createDataFrame([*_renamed(changes)], "new_path string, old_path string")
     with one_task(run.spark, scope.size <= MOST_FILES_IN_MEMORY):
         changed = repository.file_changes(run.changes(REPO_SNAPSHOT), renames, run.commit)
         yield Produced(FILE_CHANGES, run.replace(FILE_CHANGES, changed, Scope.of((run.commit,))))

@@ -13,5 +13,5 @@ if TYPE_CHECKING:
 
 def frame_of(spark: SparkSession, rows: pa.Table, schema: StructType | None = None) -> DataFrame:
     """These rows for Spark, which drops, without a word, all that follows an empty chunk of a table."""
-    whole = rows.combine_chunks()
+    whole = rows.combine_chunks() if rows.num_rows else rows.schema.empty_table()
     return spark.createDataFrame(whole) if schema is None else spark.createDataFrame(whole, schema)

@@ -11,8 +11,10 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import LongType, StructField, StructType
 
 import codeanatomy_assets
+from codeanatomy_assets import catalog
 from codeanatomy_assets.contracts import arrow_frames
 from codeanatomy_assets.contracts.arrow_frames import frame_of
+from codeanatomy_assets.contracts.table import Table
 
 SCHEMA = StructType([StructField("x", LongType())])
 
@@ -28,6 +30,14 @@ def test_chunks_without_rows_take_none_of_the_others_with_them(
     rows = pa.table({"x": pa.chunked_array(chunks, pa.int64())})
     found = sorted(row.x for row in frame_of(spark, rows, schema).collect())
     assert found == sorted(rows.column("x").to_pylist())
+
+
+@pytest.mark.parametrize("table", catalog.TABLES, ids=lambda table: table.name)
+def test_every_dataset_can_be_without_rows(spark: SparkSession, table: Table) -> None:
+    for chunks in ([], table.arrow_schema().empty_table().to_batches()):
+        rows = pa.Table.from_batches(chunks, table.arrow_schema())
+        assert frame_of(spark, rows, table.spark_schema()).isEmpty()
+        assert frame_of(spark, rows).isEmpty()
 
 
 def test_no_other_code_hands_arrow_rows_to_spark() -> None:

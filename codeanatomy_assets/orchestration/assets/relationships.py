@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import reduce
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -58,18 +57,20 @@ def relationships_stage(run: WritingRun, tables: Sequence[Table]) -> Iterator[Pr
 def _related(
     run: WritingRun, rules: Sequence[CompiledRule], files: frozenset[str] | None, read: Views
 ) -> DataFrame | pa.Table:
-    """The rows of these rules. Few are fetched, two rules at a time: planning is most of the work."""
+    """The rows of these rules, two rules at a time: planning is most of the work. Few are fetched.
+
+    Many are set aside rule by rule: one plan of all rules together takes Spark minutes to make.
+    """
     scope = scope_of(run, files)
-    if not read.are_small:
-        found = [run_rules(run.spark, [rule], read.frames, scope) for rule in rules]
-        for rule, rows in zip(rules, found, strict=True):
-            note_rule(run, rule, rows)
-        return reduce(lambda before, rows: before.unionAll(rows), found)
-    # The slices are the scope, but for owners that are looked up in all files too.
-    scopes = [scope if LOOKED_UP_OWNERS & _owners(rule) else None for rule in rules]
+    # Of few files the slices are the scope, but for owners that are looked up in all files too.
+    scopes = [scope if not read.are_small or LOOKED_UP_OWNERS & _owners(rule) else None for rule in rules]
+    make = _fetched if read.are_small else _set_aside
     with ThreadPoolExecutor(RULES_AT_ONCE) as pool:
-        jobs = [pool.submit(_fetched, run, rule, read.frames, each) for rule, each in zip(rules, scopes, strict=True)]
-        return pa.concat_tables(job.result() for job in jobs)
+        jobs = [pool.submit(make, run, rule, read.frames, each) for rule, each in zip(rules, scopes, strict=True)]
+        made = [job.result() for job in jobs]
+    if read.are_small:
+        return pa.concat_tables(made)
+    return run.spark.read.schema(ALL_RULES.spark_schema()).parquet(*made)
 
 
 def _fetched(run: WritingRun, rule: CompiledRule, frames: Mapping[str, DataFrame], scope: DataFrame | None) -> pa.Table:
@@ -77,6 +78,15 @@ def _fetched(run: WritingRun, rule: CompiledRule, frames: Mapping[str, DataFrame
     found: pa.Table = rows.toArrow()
     note_rule(run, rule, rows)
     return found.cast(ALL_RULES.arrow_schema())
+
+
+def _set_aside(run: WritingRun, rule: CompiledRule, frames: Mapping[str, DataFrame], scope: DataFrame | None) -> str:
+    """The folder that the rule's rows were written to, for as long as this run takes."""
+    folder = str(run.folder.work / f"related-{run.attempt.number}" / rule.name)
+    rows = run_rules(run.spark, [rule], frames, scope)
+    rows.write.parquet(folder)
+    note_rule(run, rule, rows)
+    return folder
 
 
 def columns_read(rules: Sequence[CompiledRule]) -> dict[str, set[str]]:

@@ -34,8 +34,8 @@ def test_chunks_without_rows_take_none_of_the_others_with_them(
 
 @pytest.mark.parametrize("table", catalog.TABLES, ids=lambda table: table.name)
 def test_every_dataset_can_be_without_rows(spark: SparkSession, table: Table) -> None:
-    for chunks in ([], table.arrow_schema().empty_table().to_batches()):
-        rows = pa.Table.from_batches(chunks, table.arrow_schema())
+    schema = table.arrow_schema()
+    for rows in (schema.empty_table(), pa.Table.from_batches([], schema)):
         assert frame_of(spark, rows, table.spark_schema()).isEmpty()
         assert frame_of(spark, rows).isEmpty()
 

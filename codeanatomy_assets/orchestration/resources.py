@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
@@ -60,8 +60,11 @@ class UpdateConfig(dg.Config):
         return replace(settings, strategy=self.strategy.value) if self.strategy.value else settings
 
 
-def spark_engine(settings: Settings) -> SparkEngine:
-    """A session for these settings; no JVM before it is used."""
+def spark_engine(settings: Settings, jvm_options: Sequence[str] | None = None) -> SparkEngine:
+    """A session for these settings; no JVM before it is used. Told nothing else, it starts from the class cache."""
+    cache = toolchain.class_cache()
+    if jvm_options is None:
+        jvm_options = [f"-XX:AOTCache={cache}", "-Xlog:aot*=error"] if cache.is_file() else []
     return SparkEngine(
         SparkSettings(
             java=toolchain.java(),
@@ -70,6 +73,7 @@ def spark_engine(settings: Settings) -> SparkEngine:
             driver_memory=settings.driver_memory,
             cores=settings.cores,
             log_file=settings.state / "spark.log",
+            jvm_options=jvm_options,
             storage_options=settings.storage_options,
             extra=settings.spark_conf,
         )

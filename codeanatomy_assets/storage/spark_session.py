@@ -51,6 +51,7 @@ class SparkSettings:
     driver_memory: str = "2g"
     cores: int = 2
     log_file: Path | None = None
+    jvm_options: Sequence[str] = ()
     storage_options: Mapping[str, str] = field(default_factory=dict)
     extra: Mapping[str, str] = field(default_factory=dict)
 
@@ -133,7 +134,7 @@ class SparkEngine:
             self._session = SparkSession.builder.getOrCreate()
         return self._session
 
-    def stop(self) -> None:
+    def stop(self, patience: float = END_TIMEOUT_SECONDS) -> None:
         """End the JVM, which stops the session on its way out, or clear up after one that died.
 
         It is not asked to: an interrupt in mid-call leaves an answer on the connection, and the next call would
@@ -143,7 +144,7 @@ class SparkEngine:
             self._session = None
             _forget_gateway()
         if self._gateway is not None:
-            self._gateway.end()
+            self._gateway.end(patience)
             self._gateway = None
         atexit.unregister(self.stop)
 
@@ -206,11 +207,11 @@ class _Gateway:
         os.environ["PYSPARK_GATEWAY_PORT"] = str(port)
         os.environ["PYSPARK_GATEWAY_SECRET"] = connection[8 : 8 + length].decode()
 
-    def end(self) -> None:
+    def end(self, patience: float) -> None:
         if self._process.stdin is not None:
             self._process.stdin.close()
         try:
-            self._process.wait(timeout=END_TIMEOUT_SECONDS)
+            self._process.wait(timeout=patience)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
@@ -236,6 +237,7 @@ def _gateway_command(settings: SparkSettings, home: Path, scratch: str) -> list[
         "-XX:+UseSerialGC",
         "-XX:TieredStopAtLevel=1",
         "-XX:-UsePerfData",
+        *settings.jvm_options,
         f"-Djava.io.tmpdir={scratch}",
         "-XX:+IgnoreUnrecognizedVMOptions",
         "--sun-misc-unsafe-memory-access=allow",

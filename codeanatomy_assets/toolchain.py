@@ -27,7 +27,7 @@ class Jar:
 
 
 def tools_folder() -> Path:
-    """The folder of this environment that the set-up fills: jars, scip, the JVM's class cache, corpora."""
+    """The folder of this environment that the set-up fills: jars, scip, corpora."""
     return Path(sys.prefix) / "share" / "codeanatomy"
 
 
@@ -58,11 +58,6 @@ def pyspark_jars_folder() -> Path:
 def delta_jars() -> list[Path]:
     folder = tools_folder() / "jars"
     return [_present(folder / jar.file_name, f"the Delta jar {jar.name}") for jar in declared_jars()]
-
-
-def class_cache() -> Path:
-    """Where the set-up keeps Spark's classes, loaded and linked ahead of time. Without it the JVM starts slower."""
-    return tools_folder() / "jvm" / "spark.aot"
 
 
 def scip_python_bundle() -> Path:

@@ -10,10 +10,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-from codeanatomy_assets import toolchain
 from codeanatomy_assets.errors import CodeAnatomyError
 from codeanatomy_assets.orchestration.direct import build_directly
-from codeanatomy_assets.orchestration.resources import spark_engine
+from codeanatomy_assets.orchestration.resources import class_cache, spark_engine
 from codeanatomy_assets.settings import Settings
 
 # The JVM assembles the cache on its way out.
@@ -61,7 +60,7 @@ def make(cache: Path) -> None:
 def main() -> int:
     print("set-up: Spark's classes: loaded and linked once, for every later start", flush=True)
     try:
-        make(toolchain.class_cache())
+        make(class_cache())
     except CodeAnatomyError as error:
         print(f"set-up failed: {error}", file=sys.stderr)
         return error.exit_code

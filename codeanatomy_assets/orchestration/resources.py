@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
+from pathlib import Path
 from typing import Any
 
 import dagster as dg
@@ -60,9 +61,14 @@ class UpdateConfig(dg.Config):
         return replace(settings, strategy=self.strategy.value) if self.strategy.value else settings
 
 
+def class_cache() -> Path:
+    """Where the set-up keeps Spark's classes, loaded and linked ahead of time. Without it the JVM starts slower."""
+    return toolchain.tools_folder() / "jvm" / "spark.aot"
+
+
 def spark_engine(settings: Settings, jvm_options: Sequence[str] | None = None) -> SparkEngine:
     """A session for these settings; no JVM before it is used. Told nothing else, it starts from the class cache."""
-    cache = toolchain.class_cache()
+    cache = class_cache()
     if jvm_options is None:
         jvm_options = [f"-XX:AOTCache={cache}", "-Xlog:aot*=error"] if cache.is_file() else []
     return SparkEngine(

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from codeanatomy_assets import toolchain
-from codeanatomy_assets.orchestration.resources import spark_engine
+from codeanatomy_assets.orchestration.resources import class_cache, spark_engine
 from codeanatomy_assets.settings import Settings
 
 COUNT = """
@@ -29,7 +28,7 @@ def counted(state: Path, *jvm_options: str) -> str:
 
 
 def test_sessions_start_from_the_cache_that_the_set_up_made(tmp_path: Path) -> None:
-    cache = toolchain.class_cache()
+    cache = class_cache()
     assert cache.is_file()
     assert f"-XX:AOTCache={cache}" in spark_engine(Settings(state=tmp_path)).settings.jvm_options
 
@@ -37,7 +36,7 @@ def test_sessions_start_from_the_cache_that_the_set_up_made(tmp_path: Path) -> N
 @pytest.mark.slow
 def test_the_cache_is_of_this_java_and_these_jars(tmp_path: Path) -> None:
     # In this mode a JVM ends at once where it can't use the cache.
-    assert counted(tmp_path, f"-XX:AOTCache={toolchain.class_cache()}", "-XX:AOTMode=on") == "5\n"
+    assert counted(tmp_path, f"-XX:AOTCache={class_cache()}", "-XX:AOTMode=on") == "5\n"
 
 
 @pytest.mark.slow

@@ -239,12 +239,24 @@ class _Finding:
         return self._both(DIM_QUALIFIED_NAMES, ("file_id", "qname"), f"subject_kind = 'call' AND qname IN ({names})")
 
     def bound(self, exports: Sequence[ChangedExport]) -> frozenset[str]:
-        """The files that can see the change at all: everything that imports it, directly or not."""
+        """The files that can see the change at all: everything that imports it or its double, directly or not."""
         if not hasattr(self, "_bound"):
             everywhere = any(self.paths[each.file_id].endswith(BUILTIN_STUBS) for each in exports)
-            closure = self._reverse_closure(each.file_id for each in exports)
+            closure = self._reverse_closure(self._with_doubles(each.file_id for each in exports))
             self._bound = frozenset(self.run.readable_files()) if everywhere else frozenset(closure)
         return self._bound
+
+    def _with_doubles(self, files: Iterable[str]) -> frozenset[str]:
+        """These files and all that have a module name of theirs: an import takes one, its symbols are those of all."""
+        listed = frozenset(files)
+        states = (self.run.previous, self.run.state)
+        own = (self._select(state, PY_MODULE_INDEX, ("module",), "module IS NOT NULL", listed) for state in states)
+        names = {row["module"] for rows in own for row in rows}
+        if not names:
+            return listed
+        named = f"module IN ({_listed(names)})"
+        doubles = (self._select(state, PY_MODULE_INDEX, ("file_id",), named) for state in states)
+        return listed | {row["file_id"] for rows in doubles for row in rows}
 
     def _reverse_closure(self, starts: Iterable[str]) -> dict[str, tuple[int, str]]:
         if delta_reads.count_rows(self.run.state, PY_IMPORTS_RESOLVED, self.run.store.options) > MOST_IMPORTS_ON_DRIVER:

@@ -163,6 +163,17 @@ def test_a_parent_package_appears_and_renames_modules(replay: StateReplay) -> No
     assert step.is_equal
 
 
+def test_a_module_beside_its_stub_loses_what_only_the_stubs_importers_call(replay: StateReplay) -> None:
+    source = "class Ant:\n    pass\n\n\ndef other():\n    return 1\n"
+    commit(replay, twin=source, app__ants="from twin import *\n\n\ndef make():\n    return Ant()\n")
+    tree = {**replay.present, "twin.pyi": b"class Ant: ...\n"}
+    assert list(replay.step(tree).complaints()) == []
+    step = commit(replay, twin="def other():\n    return 1\n")
+    assert {"twin.py", "app/ants.py"} <= step.impacted
+    tree = {path: content for path, content in replay.present.items() if not path.startswith("twin")}
+    assert list(replay.step(tree).complaints()) == []
+
+
 def test_a_commit_reverted_and_two_branches_to_and_fro(replay: StateReplay) -> None:
     here = dict(replay.present)
     there = {

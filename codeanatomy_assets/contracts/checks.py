@@ -1,6 +1,6 @@
 """The checks that follow from the contracts: what must hold of every row that a write leaves behind.
 
-A check is a declaration; transforms/checks.py runs it with Spark, transforms/checks_light.py without.
+A check is a declaration; transforms/checks_light.py runs it over few rows, transforms/checks_sql.py asks it of many.
 """
 
 from __future__ import annotations

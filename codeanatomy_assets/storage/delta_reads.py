@@ -109,9 +109,17 @@ def _selection(table: Table, conditions: list[str]) -> str:
 
 
 def query(delta_table: DeltaTable, sql: str) -> pa.Table:
-    """SQL over one table, named t, by delta-rs (which honours deletion vectors on this way only)."""
+    """SQL over one table, named t."""
+    return query_all({"t": delta_table}, sql)
+
+
+def query_all(tables: Mapping[str, DeltaTable], sql: str) -> pa.Table:
+    """SQL over tables by name, by delta-rs (which honours deletion vectors on this way only)."""
+    builder = QueryBuilder()
+    for name, table in tables.items():
+        builder = builder.register(name, table)
     # Not pa.table(…), which imports pandas to ask whether this is one of its frames.
-    return pa.RecordBatchReader.from_stream(QueryBuilder().register("t", delta_table).execute(sql)).read_all()
+    return pa.RecordBatchReader.from_stream(builder.execute(sql)).read_all()
 
 
 def count_rows(state: TableState, table: Table, storage_options: Mapping[str, str] | None = None) -> int:

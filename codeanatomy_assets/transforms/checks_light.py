@@ -85,11 +85,11 @@ def prop_offences(props: pa.Table, nodes: pa.Table, edges: pa.Table) -> list[Off
 def border_offences(table: Table, rows: pa.Table, contents: Mapping[str, tuple[bytes, str | None]]) -> list[Offence]:
     """Spans that begin or end inside a word; `contents` are the bytes and encoding of the files."""
     spans: dict[str, list[Row]] = {}
-    for row in rows.to_pylist():
-        for check in border_checks(table):
-            bstart, bend = (row[name] for name in check.columns)
+    for check in border_checks(table):
+        columns = (rows.column(name).to_pylist() for name in ("file_id", *check.columns))
+        for owner, bstart, bend in zip(*columns, strict=True):
             if bstart is not None:
-                spans.setdefault(row["file_id"], []).append({"check": check.name, "bstart": bstart, "bend": bend})
+                spans.setdefault(owner, []).append({"check": check.name, "bstart": bstart, "bend": bend})
     return [
         (table.name, check, example)
         for file_id, found in spans.items()

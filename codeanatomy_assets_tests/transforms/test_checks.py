@@ -1,12 +1,14 @@
-"""Every generated check sees the violation that is planted for it, with Spark and without."""
+"""Every generated check sees the violation that is planted for it, in memory and asked in SQL."""
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
-from pyspark.sql import DataFrame, SparkSession
+from deltalake import DeltaTable, write_deltalake
 
 from codeanatomy_assets import catalog
 from codeanatomy_assets.contracts import graph, relationships
@@ -15,16 +17,18 @@ from codeanatomy_assets.contracts.graph import CPG_EDGES, CPG_NODES, CPG_PROPS
 from codeanatomy_assets.contracts.repository import REPO_SNAPSHOT
 from codeanatomy_assets.contracts.syntax import CALLSITES, PARSE_ERRORS
 from codeanatomy_assets.contracts.table import Table
-from codeanatomy_assets.transforms import checks, checks_light
+from codeanatomy_assets.orchestration.checking_many import answers, of_types
+from codeanatomy_assets.storage import delta_reads
+from codeanatomy_assets.transforms import checks_light, checks_sql
 from codeanatomy_assets.transforms.checks_borders import Borders
-from codeanatomy_assets_tests.transforms.graph_samples import arrow, frame
+from codeanatomy_assets_tests.transforms.graph_samples import arrow
 from codeanatomy_assets_tests.transforms.planted_rows import CONTENT, OWNER, SIZES, broken_rows, good_row
 
 Row = dict[str, Any]
 
 BY_NAME: dict[str, Table] = {table.name: table for table in (*catalog.TABLES, relationships.ALL_RULES, *graph.TABLES)}
 ALL_CHECKS = [check for table in BY_NAME.values() for check in checks_of(table)]
-# What the Spark variant is planted with: between them they have every kind of check.
+# What the variant in SQL is planted with: between them they have every kind of check.
 PLANTED = (CALLSITES, relationships.ALL_RULES, *graph.TABLES)
 
 
@@ -70,29 +74,44 @@ def test_the_planted_tables_have_every_kind_of_check() -> None:
     assert {check.holds for table in PLANTED for check in checks_of(table)} == set(Holds)
 
 
-@pytest.fixture(scope="module")
-def sizes(spark: SparkSession) -> DataFrame:
-    return frame(spark, REPO_SNAPSHOT, [{**good_row(REPO_SNAPSHOT), "size": SIZES[OWNER]}])
+class Tables:
+    """Delta tables that questions are asked of."""
+
+    def __init__(self, folder: Path, **rows: pa.Table) -> None:
+        for name, found in rows.items():
+            write_deltalake(str(folder / name), found)
+        self.opened = {name: DeltaTable(str(folder / name)) for name in rows}
+
+    def __call__(self, sql: str) -> pa.Table:
+        return delta_reads.query_all(self.opened, sql)
 
 
-def test_with_spark_the_same_violations_are_seen(spark: SparkSession, sizes: DataFrame) -> None:
-    offences: list[DataFrame] = []
-    expected: list[checks_light.Offence] = []
-    for table in PLANTED:
-        planted = [row for check in checks_of(table) if of_rows(check) for row in broken_rows(table, check)]
-        offences.append(checks.row_offences(table, frame(spark, table, planted), sizes))
-        expected += checks_light.row_offences(table, arrow(table, planted), SIZES)
-    light = checks_light.violations(expected)
-    assert counted(checks.violations(offences)) == counted(light)
-    assert {(v.table, v.check) for v in light} == {
-        (c.table, c.name) for t in PLANTED for c in checks_of(t) if of_rows(c)
-    }
+def snapshot() -> pa.Table:
+    return arrow(REPO_SNAPSHOT, [{**good_row(REPO_SNAPSHOT), "size": SIZES[OWNER]}])
 
 
-def test_the_checks_of_every_dataset_are_sql_that_spark_takes(spark: SparkSession, sizes: DataFrame) -> None:
-    for table in BY_NAME.values():
-        rows = frame(spark, table, [])
-        assert checks.row_offences(table, rows, sizes).columns == ["table", "check", "example"]
+def asked_of_rows(ask: Tables, table: Table) -> list[Violation]:
+    questions = [checks_sql.row_question(table, "true"), checks_sql.key_question(table, "true")]
+    found = [violation for question in questions if question for violation in answers(ask, question)]
+    return found + (list(of_types(ask(checks_sql.distinct_props("true")))) if table == CPG_PROPS else [])
+
+
+@pytest.mark.parametrize("table", PLANTED, ids=lambda table: table.name)
+def test_asked_in_sql_the_same_violations_are_seen(table: Table, tmp_path: Path) -> None:
+    planted = [row for check in checks_of(table) if of_rows(check) for row in broken_rows(table, check)]
+    rows = arrow(table, planted)
+    found = asked_of_rows(Tables(tmp_path, t=rows, snapshot=snapshot()), table)
+    light = checks_light.violations(checks_light.row_offences(table, rows, SIZES))
+    assert counted(found) == counted(light)
+    assert {violation.check for violation in found} == {check.name for check in checks_of(table) if of_rows(check)}
+    assert all(json.loads(violation.example) for violation in found)
+
+
+@pytest.mark.parametrize("table", BY_NAME.values(), ids=lambda table: table.name)
+def test_asked_in_sql_good_rows_of_every_dataset_break_nothing(table: Table, tmp_path: Path) -> None:
+    assert asked_of_rows(Tables(tmp_path, t=arrow(table, [good_row(table)]), snapshot=snapshot()), table) == []
+    nobody = Tables(tmp_path / "empty", t=arrow(table, []), snapshot=arrow(REPO_SNAPSHOT, []))
+    assert asked_of_rows(nobody, table) == []
 
 
 def counted(violations: list[Violation]) -> dict[tuple[str, str], int]:
@@ -161,26 +180,24 @@ def test_an_edge_to_a_node_that_an_update_removed_is_seen() -> None:
     assert counted(found) == {("cpg_edges", "src_exists"): 1, ("cpg_edges", "dst_exists"): 4}
 
 
-def test_with_spark_ends_props_removed_nodes_and_borders_are_seen_alike(spark: SparkSession) -> None:
-    nodes, edges, props = (
-        frame(spark, table, rows) for table, rows in ((CPG_NODES, NODES), (CPG_EDGES, EDGES), (CPG_PROPS, PROPS))
-    )
-    borders = [row for check in border_checks(CALLSITES) for row in broken_rows(CALLSITES, check)]
-    contents = pa.table({"file_id": [OWNER], "content": [CONTENT], "encoding": ["utf-8"]})
-    found = checks.violations(
-        [
-            checks.edge_offences(edges, nodes),
-            checks.prop_offences(props, nodes, edges),
-            checks.border_offences(CALLSITES, frame(spark, CALLSITES, borders), spark.createDataFrame(contents)),
-        ]
-    )
-    light = checks_light.border_offences(CALLSITES, arrow(CALLSITES, borders), {OWNER: (CONTENT, "utf-8")})
-    assert counted(found) == {**BROKEN_ENDS, **BROKEN_PROPS, **counted(checks_light.violations(light))}
-    removed = nodes.where("node_id in ('m', 'g')")
-    assert counted(checks.violations([checks.removed_end_offences(edges, removed)])) == {
+def test_asked_in_sql_ends_props_and_removed_nodes_are_seen_alike(tmp_path: Path) -> None:
+    nodes, edges = arrow(CPG_NODES, NODES), arrow(CPG_EDGES, EDGES)
+    of_edges = Tables(tmp_path / "edges", t=edges, nodes=nodes)
+    assert counted(list(answers(of_edges, checks_sql.edge_question("true")))) == BROKEN_ENDS
+    of_props = Tables(tmp_path / "props", t=arrow(CPG_PROPS, PROPS), nodes=nodes, edges=edges)
+    assert counted(list(answers(of_props, checks_sql.prop_question("true")))) == BROKEN_PROPS
+    left = arrow(CPG_NODES, [row for row in NODES if row["node_id"] not in ("m", "g")])
+    of_removed = Tables(tmp_path / "removed", edges=edges, nodes=left, before=nodes)
+    assert counted(list(answers(of_removed, checks_sql.removed_end_question()))) == {
         ("cpg_edges", "src_exists"): 1,
         ("cpg_edges", "dst_exists"): 4,
     }
+
+
+def test_asked_in_sql_only_the_slices_in_question_are_looked_at(tmp_path: Path) -> None:
+    ask = Tables(tmp_path, t=arrow(CPG_EDGES, EDGES), nodes=arrow(CPG_NODES, NODES))
+    only = checks_sql.edge_question("edge_id IN ('1', '4')")
+    assert counted(list(answers(ask, only))) == {("cpg_edges", "src_exists"): 1}
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import pytest
 
@@ -11,10 +10,8 @@ from codeanatomy_assets.contracts.graph import CPG_EDGES
 from codeanatomy_assets.orchestration import checking
 from codeanatomy_assets.orchestration.checking import IntegrityBroken
 from codeanatomy_assets.transforms import graph
+from codeanatomy_assets_tests.browser.faulty_command import NOWHERE, edges_to_nowhere
 from codeanatomy_assets_tests.states import BuiltState
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
 
 FILES = {"a.py": "def first():\n    return 1\n", "b.py": "from a import first\n\nfirst()\n"}
 
@@ -28,18 +25,9 @@ def test_an_edge_to_nowhere_stops_the_run_and_a_sound_update_passes(
     monkeypatch.setattr(checking, "MOST_FILES_IN_MEMORY", most_in_memory)
     state.repo.commit_files({"a.py": "def other():\n    return 'né'\n"})
     with monkeypatch.context() as planted:
-        planted.setitem(graph.TRANSFORMS, CPG_EDGES.name, _edges_to_nowhere)
-        with pytest.raises(IntegrityBroken, match=r"cpg_edges: check dst_exists is broken by .*nowhere"):
+        planted.setitem(graph.TRANSFORMS, CPG_EDGES.name, edges_to_nowhere)
+        with pytest.raises(IntegrityBroken, match=rf"cpg_edges: check dst_exists is broken by .*{NOWHERE}"):
             state.build_directly()
     assert state.last() == before
     state.build_directly()
     assert state.last().commit == state.repo.commits[-1]
-
-
-sound_edges = graph.TRANSFORMS[CPG_EDGES.name]
-
-
-def _edges_to_nowhere(views: Mapping[str, DataFrame]) -> DataFrame:
-    from pyspark.sql import functions as F
-
-    return sound_edges(views).withColumn("dst_node_id", F.lit("nowhere"))

@@ -25,23 +25,20 @@ class SmallRepositories(Repositories):
 
 @pytest.mark.slow
 def test_random_commits_equal_clean_builds(tmp_path: Path, engine: SparkEngine) -> None:
-    made = SmallRepositories(SEED)
     with closing(WarmIndexer()) as indexer:
-        replay = StateReplay(tmp_path, engine, indexer=indexer)
-        for number in range(COMMITS):
-            told = made.edit() if number else "first"
-            step = replay.step(made.tree())
-            assert list(step.complaints()) == [], f"seed {SEED}, commit {number}: {told}"
-            assert step.digest == step.clean_digest
+        _build_and_compare(StateReplay(tmp_path, engine, indexer=indexer), COMMITS)
 
 
 @pytest.mark.slow
 def test_random_commits_built_by_the_ways_of_large_repositories_equal_clean_builds_from_memory(
     tmp_path: Path, engine: SparkEngine
 ) -> None:
+    _build_and_compare(StateReplay(tmp_path, engine, is_bulk=True), BULK_COMMITS)
+
+
+def _build_and_compare(replay: StateReplay, commits: int) -> None:
     made = SmallRepositories(SEED)
-    replay = StateReplay(tmp_path, engine, is_bulk=True)
-    for number in range(BULK_COMMITS):
+    for number in range(commits):
         told = made.edit() if number else "first"
         step = replay.step(made.tree())
         assert list(step.complaints()) == [], f"seed {SEED}, commit {number}: {told}"

@@ -138,16 +138,13 @@ def _step(number: int, storage: str, files: int) -> dg.AssetsDefinition:
     )
     def step(context: dg.AssetExecutionContext) -> Iterator[dg.MaterializeResult[None]]:
         metadata: dict[str, Any] = {"commit": "0" * 40, "delta_version": 7}
-        materializations = [
-            dg.AssetMaterialization(name, partition=key, metadata=metadata)
-            for name in names
-            for key in _file_ids(files)
-        ]
-        if storage == "batched":
-            record_materializations(context, materializations)
-        else:
-            for materialization in materializations:
-                context.log_event(materialization)
+        keys = _file_ids(files)
+        for name in names:
+            if storage == "batched":
+                record_materializations(context, name, keys, metadata)
+            else:
+                for key in keys:
+                    context.log_event(dg.AssetMaterialization(name, partition=key, metadata=metadata))
         for name in names:
             yield dg.MaterializeResult(asset_key=name, metadata=metadata)
 

@@ -112,14 +112,8 @@ def _stand_in(real: dg.AssetsDefinition, file_ids: Sequence[str]) -> dg.AssetsDe
     @dg.multi_asset(name=real.op.name, specs=specs, check_specs=checks, partitions_def=real.partitions_def)
     def stage(context: dg.AssetExecutionContext) -> Iterator[dg.MaterializeResult[None]]:
         if real.partitions_def is not None:
-            record_materializations(
-                context,
-                [
-                    dg.AssetMaterialization(spec.key, partition=file_id, metadata=told)
-                    for spec in specs
-                    for file_id in file_ids
-                ],
-            )
+            for spec in specs:
+                record_materializations(context, spec.key.to_user_string(), file_ids, told)
         for spec in specs:
             passed = [
                 dg.AssetCheckResult(passed=True, asset_key=spec.key, check_name=check.name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import json
 import logging
 import os
 import sqlite3
@@ -44,6 +45,8 @@ RUNS = Path("history", "runs.db")
 EVENTS = Path("history", "runs", "index.db")
 SCHEDULES = Path("schedules", "schedules.db")
 
+# A partition that no file has: where the partition stands in an event that is written out.
+BLANK = "__blank__"
 ASSET_EVENT_TYPES = frozenset(kind.value for kind in ASSET_EVENTS)
 
 
@@ -217,6 +220,14 @@ class BatchedEventLog(SqlEventLogStorage):
             if each.event.dagster_event_type in ASSET_CHECK_EVENTS:
                 self.store_asset_check_event(each.event, each.id)
 
+    def store_partitions(self, materialized: Callable[[str], EventLogEntry], partitions: Sequence[str]) -> None:
+        """Materializations that are alike but for their partition: written out once, the partition filled in."""
+        row, blank = self._event_to_row(materialized(BLANK)), json.dumps(BLANK)
+        rows = [{**row, "event": row["event"].replace(blank, json.dumps(key)), "partition": key} for key in partitions]
+        with self.index_connection() as connection:
+            last = _insert(connection, rows)[-1]
+            self._store_asset_event(connection, materialized(partitions[-1]), last)
+
     def _index_asset_events(self, connection: sa.Connection, stored: list[Stored]) -> None:
         """Tags of every event; of each asset the last event of each type, which is what all of them leave behind."""
         if not stored:
@@ -300,15 +311,18 @@ def _insert(connection: sa.Connection, rows: list[dict[str, Any]]) -> range:
 
 
 def record_materializations(
-    context: dg.AssetExecutionContext, materializations: Iterable[dg.AssetMaterialization]
+    context: dg.AssetExecutionContext, asset: str, partitions: Sequence[str], metadata: Mapping[str, Any]
 ) -> None:
-    """What `context.log_event` would record of each in this step, as one batch.
+    """What `context.log_event` would record of each partition in this step, as one batch.
 
     The events leave out the handles and tags that repeat the step's name: writing them out is most of the cost.
     """
+    if not partitions:
+        return
     step, run_id, now = context.get_step_execution_context(), context.run.run_id, time.time()
-    events = []
-    for materialization in materializations:
+
+    def materialized(partition: str) -> EventLogEntry:
+        materialization = dg.AssetMaterialization(asset, partition=partition, metadata=metadata)
         message = f"Materialized value {materialization.label}."
         event = DagsterEvent(
             event_type_value=DagsterEventType.ASSET_MATERIALIZATION.value,
@@ -318,7 +332,7 @@ def record_materializations(
             event_specific_data=StepMaterializationData(materialization),
             message=message,
         )
-        entry = EventLogEntry(  # type: ignore[no-untyped-call]
+        return EventLogEntry(  # type: ignore[no-untyped-call]
             error_info=None,
             level=logging.DEBUG,
             user_message=message,
@@ -328,8 +342,12 @@ def record_materializations(
             job_name=event.job_name,
             dagster_event=event,
         )
-        events.append(entry)
-    context.instance.event_log_storage.store_event_batch(events)
+
+    storage = context.instance.event_log_storage
+    if isinstance(storage, BatchedEventLog):
+        storage.store_partitions(materialized, partitions)
+    else:
+        storage.store_event_batch([materialized(partition) for partition in partitions])
 
 
 def delete_dynamic_partitions(instance: dg.DagsterInstance, name: str, keys: Sequence[str]) -> None:

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -124,6 +125,17 @@ def test_events_leave_the_rows_that_the_stock_storage_leaves(
     assert len(rows(tmp_path / "ours")["event_logs"]) == len(events)
 
 
+def test_materializations_of_many_partitions_leave_the_rows_that_single_ones_leave(tmp_path: Path) -> None:
+    awkward = [*KEYS, 'quo"ted', "back\\slash", "ö€😀"]
+    stores = {name: StateStorage(str(tmp_path / name)) for name in ("single", "many")}
+    for asset in ASSETS:
+        one_by_one(stores["single"].event_log_storage, [materialized(asset, key) for key in awkward])
+        stores["many"].event_log_storage.store_partitions(partial(materialized, asset), awkward)
+    for store in stores.values():
+        store.dispose()
+    assert rows(tmp_path / "many") == rows(tmp_path / "single")
+
+
 def test_stored_materializations_are_found_by_the_instances_queries(instance: dg.DagsterInstance) -> None:
     asset = dg.AssetKey(ASSETS[0])
     instance.event_log_storage.store_event_batch([materialized(ASSETS[0], key) for key in KEYS])
@@ -143,17 +155,14 @@ def test_stored_materializations_are_found_by_the_instances_queries(instance: dg
 
 @dg.multi_asset(specs=[dg.AssetSpec(name, skippable=True) for name in ASSETS], partitions_def=FILES, can_subset=True)
 def stage(context: dg.AssetExecutionContext) -> Iterator[dg.MaterializeResult[None]]:
-    record_materializations(
-        context,
-        [dg.AssetMaterialization(name, partition=key, metadata={"commit": "abc"}) for name in ASSETS for key in KEYS],
-    )
     for name in ASSETS:
+        record_materializations(context, name, KEYS, {"commit": "abc"})
         yield dg.MaterializeResult(asset_key=name)
 
 
 @dg.asset(partitions_def=FILES)
 def broken(context: dg.AssetExecutionContext) -> None:
-    record_materializations(context, [dg.AssetMaterialization("broken", partition=KEYS[0])])
+    record_materializations(context, "broken", KEYS[:1], {})
     raise ValueError("no rows today")
 
 

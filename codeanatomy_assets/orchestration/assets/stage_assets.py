@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import dagster as dg
 
 from codeanatomy_assets import catalog
+from codeanatomy_assets.contracts.repository import FILE_CHANGES
 from codeanatomy_assets.contracts.table import Stage, Table
 from codeanatomy_assets.errors import BadInput
 from codeanatomy_assets.orchestration.asset_specs import asset_spec, check_result, check_spec
@@ -64,7 +65,7 @@ def stage_assets(
             raise BadInput(f"an update is one piece: launch update_job with all assets of the {stage} stage")
         session.progress.say(f"{stage}: {', '.join(table.name for table in selected)}")
         produced, broken = run_stage(run, stage, selected)
-        _record_files(context, run, [done for done in produced if done.table in selected])
+        _record_files(context, run, stage, [done for done in produced if done.table in selected])
         for done in produced:
             if done.table in selected:
                 checked = check_result(done.table, [each for each in broken if each.table in _names(done.table)])
@@ -87,21 +88,23 @@ def _names(table: Table) -> tuple[str, ...]:
     return (table.name, table.storage_name)
 
 
-def _record_files(context: dg.AssetExecutionContext, run: WritingRun, produced: Sequence[Produced]) -> None:
-    """One materialization per rebuilt file; a full build records none, the control key's says it all."""
-    rebuilt = [(done.table, done.written) for done in produced if done.written is not None and done.table.bucketed]
-    if run.mode == "full" or not rebuilt:
+def _record_files(
+    context: dg.AssetExecutionContext, run: WritingRun, stage: Stage, produced: Sequence[Produced]
+) -> None:
+    """One materialization per rebuilt file, beside the one that Dagster records of the key that was launched.
+
+    Of a file that is new, in every dataset: without rows in one of them, it was built there all the same.
+    """
+    written = {done.table: done.written for done in produced if done.written is not None and done.table.bucketed}
+    if not written:
         return
     others = run.python_files() - set(keys_of(context)) - set(CONTROL_KEYS)
-    record_materializations(
-        context,
-        [
-            dg.AssetMaterialization(
-                table.name,
-                partition=file_id,
-                metadata={"commit": run.commit, "delta_version": written.ref.version},
-            )
-            for table, written in rebuilt
-            for file_id in sorted(written.owners & others)
-        ],
-    )
+    new = others if run.refreshes(stage) else others & _new_files(run)
+    for table, done in written.items():
+        told = {"commit": run.commit, "delta_version": done.ref.version}
+        record_materializations(context, table.name, sorted(new | (done.owners & others)), told)
+
+
+def _new_files(run: WritingRun) -> set[str]:
+    changes = run.read_light(FILE_CHANGES, (run.commit,)).to_pylist()
+    return {row["file_id"] for row in changes if row["change_kind"] in ("added", "renamed")}

@@ -239,11 +239,13 @@ class _Finding:
         return self._both(DIM_QUALIFIED_NAMES, ("file_id", "qname"), f"subject_kind = 'call' AND qname IN ({names})")
 
     def bound(self, exports: Sequence[ChangedExport]) -> frozenset[str]:
-        """The files that can see the change at all: everything that imports it or its double, directly or not."""
+        """The files that can see the change at all: its doubles, and what imports it or them, directly or not."""
         if not hasattr(self, "_bound"):
             everywhere = any(self.paths[each.file_id].endswith(BUILTIN_STUBS) for each in exports)
-            closure = self._reverse_closure(self._with_doubles(each.file_id for each in exports))
-            self._bound = frozenset(self.run.readable_files()) if everywhere else frozenset(closure)
+            changed = frozenset(each.file_id for each in exports)
+            doubled = self._with_doubles(changed)
+            seeing = (doubled - changed).union(self._reverse_closure(doubled))
+            self._bound = frozenset(self.run.readable_files()) if everywhere else seeing
         return self._bound
 
     def _with_doubles(self, files: Iterable[str]) -> frozenset[str]:

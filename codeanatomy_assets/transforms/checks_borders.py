@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import accumulate
 from typing import Any
 
@@ -22,7 +22,17 @@ class Borders:
         index = offset if self._place is None else self._place.get(offset, -1)
         if not 0 <= index <= len(self._text):
             return False
-        return not (_is_word(self._text[index - 1 : index]) and _is_word(self._text[index : index + 1]))
+        if not (_is_word(self._text[index - 1 : index]) and _is_word(self._text[index : index + 1])):
+            return True
+        return self._text[index].isidentifier() and self._is_after_number(index)
+
+    def _is_after_number(self, index: int) -> bool:
+        """Whether the word up to here is a number: a name may follow it without a space, as in `1if`."""
+        start = index
+        while _is_word(self._text[start - 1 : start]):
+            start -= 1
+        word = self._text[start:index]
+        return word[0].isdecimal() and any(_is_read_by(number, word) for number in (lambda text: int(text, 0), complex))
 
 
 def _decoded(content: bytes, encoding: str) -> tuple[str, list[int] | None]:
@@ -37,6 +47,14 @@ def _decoded(content: bytes, encoding: str) -> tuple[str, list[int] | None]:
 
 def _is_word(character: str) -> bool:
     return character != "" and f"_{character}".isidentifier()
+
+
+def _is_read_by(number: Callable[[str], object], text: str) -> bool:
+    try:
+        number(text)
+    except ValueError:
+        return False
+    return True
 
 
 def off_border(file: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -174,6 +174,16 @@ def test_a_module_beside_its_stub_loses_what_only_the_stubs_importers_call(repla
     assert list(replay.step(tree).complaints()) == []
 
 
+def test_a_stub_leads_its_modules_own_calls_elsewhere_when_a_third_file_goes(replay: StateReplay) -> None:
+    source = "class Cat:\n    pass\n\n\ndef make():\n    return Cat()\n"
+    commit(replay, twin=source, app__cats="VALUE = 1\n")
+    tree = {**replay.present, "twin.pyi": b"from app.cats import Cat\n"}
+    assert list(replay.step(tree).complaints()) == []
+    assert {"twin.py", "twin.pyi"} <= commit(replay, app__cats=None).impacted
+    tree = {path: content for path, content in replay.present.items() if not path.startswith("twin")}
+    assert list(replay.step(tree).complaints()) == []
+
+
 def test_a_commit_reverted_and_two_branches_to_and_fro(replay: StateReplay) -> None:
     here = dict(replay.present)
     there = {

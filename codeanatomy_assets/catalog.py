@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from codeanatomy_assets.contracts import exports, graph, impact, ledger, names, repository, symbols, syntax
+from codeanatomy_assets.contracts import (
+    exports,
+    graph,
+    impact,
+    ledger,
+    names,
+    relationships,
+    repository,
+    symbols,
+    syntax,
+)
 from codeanatomy_assets.contracts.table import Layout, Stage, Table
 from codeanatomy_assets.rules import registry
 
@@ -24,6 +34,11 @@ def table(name: str) -> Table:
     if name not in BY_NAME:
         raise KeyError(f"no dataset {name}; known: {', '.join(BY_NAME)}")
     return BY_NAME[name]
+
+
+def dataset(name: str) -> Table:
+    """By name, the table of all rules among them."""
+    return relationships.ALL_RULES if name == relationships.ALL_RULES.name else table(name)
 
 
 def of_stage(stage: Stage) -> tuple[Table, ...]:

@@ -17,6 +17,7 @@ from codeanatomy_assets.contracts.syntax import NAME_REFS
 from codeanatomy_assets.contracts.table import Stage, Table
 from codeanatomy_assets.orchestration.writing_run import WritingRun
 from codeanatomy_assets.storage import delta_reads
+from codeanatomy_assets.storage.delta_reads import listed
 from codeanatomy_assets.storage.table_state import TableState, owner_predicate
 from codeanatomy_assets.transforms import impact
 from codeanatomy_assets.transforms.impact import ChangedExport, Reasons
@@ -203,7 +204,7 @@ class _Finding:
         files = frozenset(each.file_id for each in exports)
         rows = self._imports_of(files)
         reasons = impact.importers(exports, rows, self._mentions(rows, exports))
-        leading = f"target_file_id IN ({_listed(files)}) AND binding IN ('import', 'star_name')"
+        leading = f"target_file_id IN ({listed(files)}) AND binding IN ('import', 'star_name')"
         entries = impact.reexporters(
             exports, self._both(DIM_EXPORTED_DEFS, ("file_id", "entry_path", "target_file_id", "target_entry"), leading)
         )
@@ -218,7 +219,7 @@ class _Finding:
             for row in imports
             if not row["is_star"] and not (row["target_kind"] == "module" and row["name"])
         }
-        names = ", ".join(_quoted(name) for name in sorted({each.name for each in exports}))
+        names = listed(each.name for each in exports)
         found: dict[str, set[str]] = {}
         for row in self._select(
             self.run.state, NAME_REFS, ("file_id", "name"), f"context = 'attribute' AND name IN ({names})", files
@@ -230,12 +231,10 @@ class _Finding:
         ids = sorted({symbol_id for each in exports for symbol_id in each.symbol_ids})
         if not ids:
             return iter(())
-        return self._both(
-            SCIP_OCCURRENCES, ("file_id", "symbol_id"), f"role = 'read' AND symbol_id IN ({_listed(ids)})"
-        )
+        return self._both(SCIP_OCCURRENCES, ("file_id", "symbol_id"), f"role = 'read' AND symbol_id IN ({listed(ids)})")
 
     def _candidates(self, exports: Sequence[ChangedExport]) -> Iterator[Row]:
-        names = ", ".join(_quoted(each.qname) for each in exports)
+        names = listed(each.qname for each in exports)
         return self._both(DIM_QUALIFIED_NAMES, ("file_id", "qname"), f"subject_kind = 'call' AND qname IN ({names})")
 
     def bound(self, exports: Sequence[ChangedExport]) -> frozenset[str]:
@@ -250,15 +249,15 @@ class _Finding:
 
     def _with_doubles(self, files: Iterable[str]) -> frozenset[str]:
         """These files and all that have a module name of theirs: an import takes one, its symbols are those of all."""
-        listed = frozenset(files)
+        doubled = frozenset(files)
         states = (self.run.previous, self.run.state)
-        own = (self._select(state, PY_MODULE_INDEX, ("module",), "module IS NOT NULL", listed) for state in states)
+        own = (self._select(state, PY_MODULE_INDEX, ("module",), "module IS NOT NULL", doubled) for state in states)
         names = {row["module"] for rows in own for row in rows}
         if not names:
-            return listed
-        named = f"module IN ({_listed(names)})"
+            return doubled
+        named = f"module IN ({listed(names)})"
         doubles = (self._select(state, PY_MODULE_INDEX, ("file_id",), named) for state in states)
-        return listed | {row["file_id"] for rows in doubles for row in rows}
+        return doubled | {row["file_id"] for rows in doubles for row in rows}
 
     def _reverse_closure(self, starts: Iterable[str]) -> dict[str, tuple[int, str]]:
         if delta_reads.count_rows(self.run.state, PY_IMPORTS_RESOLVED, self.run.store.options) > MOST_IMPORTS_ON_DRIVER:
@@ -282,7 +281,7 @@ class _Finding:
 
     def _imports_of(self, files: Iterable[str]) -> list[Row]:
         return list(
-            self._both(PY_IMPORTS_RESOLVED, IMPORT_COLUMNS, f"target_file_id IN ({_listed(files)})", bounded=False)
+            self._both(PY_IMPORTS_RESOLVED, IMPORT_COLUMNS, f"target_file_id IN ({listed(files)})", bounded=False)
         )
 
     def _both(self, table: Table, columns: Sequence[str], where: str, bounded: bool = True) -> Iterator[Row]:
@@ -297,10 +296,10 @@ class _Finding:
     ) -> Iterator[Row]:
         conditions = [f"({where})"]
         if owners is not None:
-            listed = frozenset(owners)
-            if not listed:
+            slices = frozenset(owners)
+            if not slices:
                 return iter(())
-            conditions.append(owner_predicate(listed, table, state.buckets))
+            conditions.append(owner_predicate(slices, table, state.buckets))
         opened = delta_reads.open_table(state.ref(table), self.run.store.options)
         chosen = ", ".join(columns)
         found: pa.Table = delta_reads.query(opened, f"SELECT {chosen} FROM t WHERE {' AND '.join(conditions)}")
@@ -340,11 +339,3 @@ def paths_of(run: WritingRun) -> dict[str, str]:
     for table in (run.read_previous_light(REPO_SNAPSHOT), run.read_light(REPO_SNAPSHOT)):
         found.update(zip(*(table.column(name).to_pylist() for name in ("file_id", "path")), strict=True))
     return found
-
-
-def _listed(ids: Iterable[str]) -> str:
-    return ", ".join(_quoted(each) for each in sorted(set(ids)))
-
-
-def _quoted(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"

@@ -12,7 +12,6 @@ from codeanatomy_assets import catalog
 from codeanatomy_assets.contracts.ledger import PLAN_ARTIFACTS, PRUNING_METRICS, RUN_PROFILES
 from codeanatomy_assets.contracts.table import Table
 from codeanatomy_assets.orchestration.fingerprints import BUILT_STAGES, code_fingerprint
-from codeanatomy_assets.orchestration.views import dataset
 from codeanatomy_assets.orchestration.writing_run import WritingRun
 from codeanatomy_assets.rules.compiler import CompiledRule
 from codeanatomy_assets.storage.delta_store import Scope
@@ -54,7 +53,7 @@ def note_transform(run: WritingRun, table: Table, rows: DataFrame) -> None:
         "tree": None,
         "lineage": json.dumps({"tables": list(dict.fromkeys(reads))}),
         "policy_hash": code,
-        "schema_hash": _digest([dataset(name).fingerprint() for name in dict.fromkeys(reads)]),
+        "schema_hash": _digest([catalog.dataset(name).fingerprint() for name in dict.fromkeys(reads)]),
         "plan_hash": _digest([code, table.fingerprint()]),
         "explained": _explained(rows),
     }
@@ -68,7 +67,7 @@ def write_profiles(run: WritingRun) -> None:
         run.replace(PLAN_ARTIFACTS, pa.Table.from_pylist(plans, schema=PLAN_ARTIFACTS.arrow_schema()), scope)
     rows = [_profile(run, stage, seconds) for stage, seconds in run.seconds.items()]
     run.replace(RUN_PROFILES, pa.Table.from_pylist(rows, schema=RUN_PROFILES.arrow_schema()), scope)
-    pruned = [_pruning(run, name) for name in sorted(run.written) if dataset(name).bucketed]
+    pruned = [_pruning(run, name) for name in sorted(run.written) if catalog.dataset(name).bucketed]
     if pruned:
         run.replace(PRUNING_METRICS, pa.Table.from_pylist(pruned, schema=PRUNING_METRICS.arrow_schema()), scope)
 
@@ -80,7 +79,7 @@ def pruned_read(run: WritingRun, table: Table) -> Scanned:
 
 
 def _pruning(run: WritingRun, name: str) -> dict[str, Any]:
-    found = pruned_read(run, dataset(name))
+    found = pruned_read(run, catalog.dataset(name))
     return {
         "commit": run.commit,
         "dataset": name,

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 
 import dagster as dg
 
+from codeanatomy_assets.catalog import dataset
 from codeanatomy_assets.contracts.graph import CPG_EDGES
 from codeanatomy_assets.contracts.impact import IMPACTED_FILES
 from codeanatomy_assets.contracts.table import Table
@@ -17,7 +18,6 @@ from codeanatomy_assets.orchestration.lineage import Lineage
 from codeanatomy_assets.orchestration.profiles import pruned_read
 from codeanatomy_assets.orchestration.resources import table_resource
 from codeanatomy_assets.orchestration.stages import Produced
-from codeanatomy_assets.orchestration.views import dataset
 from codeanatomy_assets.orchestration.writing_run import WritingRun
 from codeanatomy_assets.storage import delta_reads
 

@@ -1,4 +1,4 @@
-"""Datasets as DataFrames for rules and graph: the impacted files' slices, and whole what is looked up in all files.
+"""Datasets as DataFrames for rules and graph: the impacted files' slices, and what is looked up in other files.
 
 Planning over a Delta table costs about a second for each place that a query names it, so that ten rules over
 a few hundred rows would take minutes. Few rows travel to Spark from memory; of many, each table is scanned
@@ -7,16 +7,21 @@ once and kept by Spark until the stage is done.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
-from codeanatomy_assets import catalog
+import pyarrow as pa
+
+from codeanatomy_assets.catalog import dataset
 from codeanatomy_assets.contracts.arrow_frames import frame_of
-from codeanatomy_assets.contracts.relationships import ALL_RULES
+from codeanatomy_assets.contracts.lookups import Lookup
 from codeanatomy_assets.contracts.table import Table
 from codeanatomy_assets.orchestration.writing_run import WritingRun
+from codeanatomy_assets.storage.delta_reads import listed
+from codeanatomy_assets.transforms.looking_up import LookingUp
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -48,28 +53,32 @@ def views(
     run: WritingRun,
     columns: Mapping[str, Iterable[str]],
     files: frozenset[str] | None,
-    whole: Collection[str] = (),
+    lookups: Collection[Lookup] = (),
 ) -> Iterator[Views]:
-    """Datasets as this run has them now: slices of these files, of all files for those in `whole`.
+    """Datasets as this run has them now: slices of these files, and what lookups find in others.
 
     `columns` are those read of each; queries in this block are planned for the number of rows there are.
     """
     frames: dict[str, DataFrame] = {}
     kept: list[DataFrame] = []
     most = 0
-    for name, read in columns.items():
-        table = dataset(name)
-        owners = None if name in whole else files
-        wanted = [column for column in table.column_names if column in set(read)]
-        if _fits_in_memory(run, table, owners):
-            rows = run.read_light(table, owners).select(wanted)
+    wanted = {name: _in_order(dataset(name), {*read, *dataset(name).key}) for name, read in columns.items()}
+    looking_up = None
+    if files is not None and len(files) <= MOST_FILES_IN_MEMORY:
+        looking_up = LookingUp(files, lookups, partial(_found, run, wanted))
+    looked_up = {lookup.table for lookup in lookups}
+    for name, read in wanted.items():
+        rows = looking_up.rows(dataset(name)) if looking_up else None
+        owners = None if name in looked_up else files
+        if rows is None and _fits_in_memory(run, dataset(name), owners):
+            rows = run.read_light(dataset(name), owners, columns=read)
+        if rows is not None:
             most = max(most, rows.num_rows)
-            schema = table.spark_schema()
-            picked = type(schema)([schema[column] for column in wanted])
+            schema = dataset(name).spark_schema()
             # One partition needs no exchange before a join.
-            frames[name] = frame_of(run.spark, rows, picked).coalesce(1)
+            frames[name] = frame_of(run.spark, rows, type(schema)([schema[column] for column in read])).coalesce(1)
         else:
-            frames[name] = run.read(table, owners).select(*wanted).persist()
+            frames[name] = run.read(dataset(name), owners).select(*read).persist()
             kept.append(frames[name])
     are_small = not kept and most <= MOST_ROWS_OF_ONE_TASK
     try:
@@ -80,9 +89,18 @@ def views(
             frame.unpersist()
 
 
-def dataset(name: str) -> Table:
-    """By name, the table of all rules among them."""
-    return ALL_RULES if name == ALL_RULES.name else catalog.table(name)
+def _found(
+    run: WritingRun, columns: Mapping[str, Sequence[str]], name: str, by: str, values: Collection[str]
+) -> pa.Table:
+    """Rows of a dataset whose column has one of these values: the owner's finds its bucket first."""
+    table = dataset(name)
+    if by == table.owner_column or not values:
+        return run.read_light(table, values, columns=columns[name])
+    return run.read_light(table, where=f'"{by}" IN ({listed(values)})', columns=columns[name])
+
+
+def _in_order(table: Table, columns: set[str]) -> list[str]:
+    return [column for column in table.column_names if column in columns]
 
 
 def _fits_in_memory(run: WritingRun, table: Table, files: frozenset[str] | None) -> bool:

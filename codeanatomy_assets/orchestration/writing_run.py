@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -116,8 +116,14 @@ class WritingRun:
         """A dataset as this run has it now."""
         return delta_reads.read(self.spark, self.state, table, owners)
 
-    def read_light(self, table: Table, owners: Iterable[str] | None = None) -> pa.Table:
-        return delta_reads.read_light(self.state, table, owners, self.store.options)
+    def read_light(
+        self,
+        table: Table,
+        owners: Iterable[str] | None = None,
+        where: str = "",
+        columns: Sequence[str] | None = None,
+    ) -> pa.Table:
+        return delta_reads.read_light(self.state, table, owners, self.store.options, where, columns)
 
     def read_previous(self, table: Table) -> DataFrame:
         """A dataset as the ledger has it, before this run."""

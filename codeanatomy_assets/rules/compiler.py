@@ -20,6 +20,7 @@ from codeanatomy_assets.rules.rule import AUTHORED, Rule, RuleError
 if TYPE_CHECKING:
     from sqlglot import exp
 
+    from codeanatomy_assets.contracts.lookups import Lookup
     from codeanatomy_assets.rules.lineage import Origin
     from codeanatomy_assets.rules.reading import Reader
 
@@ -58,6 +59,13 @@ class CompiledRule:
     def tables(self) -> tuple[str, ...]:
         """The tables that must be at hand when it runs."""
         return tuple(self.reads)
+
+    @property
+    def lookups(self) -> frozenset[Lookup]:
+        """The rows of other files that it needs beside the owner files' slices."""
+        from codeanatomy_assets.rules.lookups import lookups_of
+
+        return lookups_of(self._tree, {table.name: table for table in SOURCES})
 
     @property
     def tree(self) -> str:

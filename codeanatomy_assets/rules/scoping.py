@@ -9,8 +9,9 @@ way is barred (an aggregate or window that mixes files) the semi-join goes in ju
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from sqlglot import exp
 from sqlglot.optimizer.scope import Scope, build_scope
@@ -32,6 +33,7 @@ SCOPE_ALIAS = "_scope"
 INNER_ALIAS = "_whole"
 
 Pin = tuple[str, str]
+V = TypeVar("V")
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,7 @@ def _restrictions(root: Scope, column: str) -> list[tuple[_Reference, str]]:
             continue
         references = users[id(named.expression)]
         common = frozenset.intersection(*(reference.columns for reference in references)) if references else frozenset()
-        inside = frozenset(each for each in common if _can_restrict(named, each))
+        inside = frozenset(each for each in common if can_restrict(named, each))
         if inside:
             _follow(named, inside, found, users)
         else:
@@ -103,18 +105,18 @@ def _follow_subquery(
     found: list[tuple[_Reference, str]],
     users: dict[int, list[_Reference]],
 ) -> None:
-    inside = frozenset(column for column in reference.columns if _can_restrict(source, column))
+    inside = frozenset(column for column in reference.columns if can_restrict(source, column))
     _follow(source, inside, found, users)
     if not inside and reference.columns:
         found.append((reference, min(reference.columns)))
 
 
-def _can_restrict(scope: Scope, column: str) -> bool:
+def can_restrict(scope: Scope, column: str) -> bool:
     """Whether dropping a column's other values before the SELECT gives what dropping them after it would."""
-    return all(_passes_through(branch, projection) for branch, projection in projections(scope, column))
+    return all(passes_through(branch, projection) for branch, projection in projections(scope, column))
 
 
-def _passes_through(branch: Scope, projection: exp.Expr) -> bool:
+def passes_through(branch: Scope, projection: exp.Expr) -> bool:
     select = select_of(branch)
     if not isinstance(projection, exp.Column) or projection.table in _nullable(branch):
         return False
@@ -140,15 +142,22 @@ def _nullable(branch: Scope) -> set[str]:
 
 def _pinned(branch: Scope, columns: Iterable[exp.Column]) -> set[Pin]:
     """All columns of the sources that hold the same file id as these, by the equalities that joins ask for."""
-    pins = {(column.table, column.name) for column in columns if _passes_through(branch, column)}
-    equalities = list(_equalities(select_of(branch)))
+    return set(
+        spread(branch, {(column.table, column.name): None for column in columns if passes_through(branch, column)})
+    )
+
+
+def spread(branch: Scope, pins: Mapping[Pin, V]) -> dict[Pin, V]:
+    """What columns are restricted to, and with them those that must equal them."""
+    known = dict(pins)
+    same = list(_equalities(select_of(branch)))
     before = -1
-    while len(pins) != before:
-        before = len(pins)
-        for giver, taker in equalities:
-            if giver in pins:
-                pins.add(taker)
-    return pins
+    while len(known) != before:
+        before = len(known)
+        for giver, taker in same:
+            if giver in known:
+                known.setdefault(taker, known[giver])
+    return known
 
 
 def _equalities(select: exp.Select) -> Iterator[tuple[Pin, Pin]]:

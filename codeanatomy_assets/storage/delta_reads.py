@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -61,15 +61,15 @@ def scoped(rows: DataFrame, table: Table, buckets: int, owners: Iterable[str]) -
     """Only these owners' rows: a predicate for few, a pruning predicate and a broadcast semi-join for many."""
     from pyspark.sql import functions as F
 
-    listed = sorted(set(owners))
-    if not listed:
+    chosen = sorted(set(owners))
+    if not chosen:
         return rows.where("false")
-    if len(listed) <= MOST_OWNERS_IN_PREDICATE:
-        return rows.where(owner_predicate(listed, table, buckets))
+    if len(chosen) <= MOST_OWNERS_IN_PREDICATE:
+        return rows.where(owner_predicate(chosen, table, buckets))
     column = table.owner_column
     if table.bucketed:
-        rows = rows.where(bucket_predicate(listed, buckets))
-    wanted = frame_of(rows.sparkSession, pa.table({column: listed}))
+        rows = rows.where(bucket_predicate(chosen, buckets))
+    wanted = frame_of(rows.sparkSession, pa.table({column: chosen}))
     return rows.join(F.broadcast(wanted), column, "left_semi")
 
 
@@ -79,14 +79,17 @@ def read_light(
     owners: Iterable[str] | None = None,
     storage_options: Mapping[str, str] | None = None,
     where: str = "",
+    columns: Sequence[str] | None = None,
 ) -> pa.Table:
     """The same rows as Arrow, without a JVM. For what fits in memory: a slice, the ledger, a small dataset."""
-    listed = None if owners is None else sorted(set(owners))
-    if listed is not None and not listed:
-        return table.arrow_schema().empty_table()
-    condition = [] if listed is None else [owner_predicate(listed, table, state.buckets)]
+    wanted = table.column_names if columns is None else tuple(columns)
+    schema = pa.schema([table.arrow_schema().field(name) for name in wanted])
+    chosen = None if owners is None else sorted(set(owners))
+    if chosen is not None and not chosen:
+        return schema.empty_table()
+    condition = [] if chosen is None else [owner_predicate(chosen, table, state.buckets)]
     condition += [f"({where})"] if where else []
-    return query(open_table(state.ref(table), storage_options), _selection(table, condition)).cast(table.arrow_schema())
+    return query(open_table(state.ref(table), storage_options), _selection(table, condition, wanted)).cast(schema)
 
 
 def stream(
@@ -94,18 +97,23 @@ def stream(
 ) -> Iterator[pa.RecordBatch]:
     """A whole dataset without a JVM, batch by batch, never held whole, in the contract's types."""
     opened = open_table(state.ref(table), storage_options)
-    reader = QueryBuilder().register("t", opened).execute(_selection(table, []))
+    reader = QueryBuilder().register("t", opened).execute(_selection(table, [], table.column_names))
     schema = table.arrow_schema()
     for batch in pa.RecordBatchReader.from_stream(reader):
         yield from pa.Table.from_batches([batch]).cast(schema).to_batches()
 
 
-def _selection(table: Table, conditions: list[str]) -> str:
+def _selection(table: Table, conditions: list[str], names: Iterable[str]) -> str:
     if table.stored_in:
         conditions = [*conditions, f"rule = '{table.name}'"]
     where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
-    columns = ", ".join(f'"{name}"' for name in table.column_names)
+    columns = ", ".join(f'"{name}"' for name in names)
     return f"SELECT {columns} FROM t{where}"
+
+
+def listed(texts: Iterable[str]) -> str:
+    """Texts as SQL, for an IN."""
+    return ", ".join("'" + text.replace("'", "''") + "'" for text in sorted(set(texts)))
 
 
 def query(delta_table: DeltaTable, sql: str) -> pa.Table:

@@ -28,7 +28,7 @@ TRANSFORMS: dict[str, Callable[[Views], DataFrame]] = {
     CPG_EDGES.name: graph_edges.edges,
     CPG_PROPS.name: graph_props.props,
 }
-LOOKED_UP = graph_nodes.LOOKED_UP
+LOOKUPS = graph_nodes.LOOKUPS
 
 
 def published_nodes(nodes: DataFrame) -> DataFrame:

@@ -14,6 +14,7 @@ from codeanatomy_assets.contracts import identity
 from codeanatomy_assets.contracts.exports import DIM_EXPORTED_DEFS, DIM_QUALIFIED_NAMES
 from codeanatomy_assets.contracts.graph import CPG_NODES
 from codeanatomy_assets.contracts.graph_kinds import GLOBAL_KINDS, NODE_KINDS, NodeKind
+from codeanatomy_assets.contracts.lookups import Giver, Lookup
 from codeanatomy_assets.contracts.names import PY_IMPORTS_RESOLVED, PY_MODULE_INDEX
 from codeanatomy_assets.contracts.relationships import ALL_RULES
 from codeanatomy_assets.contracts.repository import REPO_SNAPSHOT
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
 Views = Mapping[str, "DataFrame"]
 
-LOOKED_UP = (DIM_EXPORTED_DEFS.name,)
 _OF_ONE_DATASET = tuple(kind for kind in NODE_KINDS if kind.title)
 READS = (
     *(kind.dataset for kind in _OF_ONE_DATASET),
@@ -41,6 +41,10 @@ READS = (
 _IMPLEMENTED = "filter(relationships, r -> array_contains(r.kinds, 'implementation'))"
 # Columns of dim_exported_defs with the text of an entity, each beside its id.
 _TEXTS_OF_EXPORTS = ("qname", "target_qname", "own_symbol", "symbol")
+LOOKUPS = frozenset(
+    Lookup(DIM_EXPORTED_DEFS.name, f"{text}_id", frozenset({Giver(ALL_RULES.name, "dst_id")}))
+    for text in _TEXTS_OF_EXPORTS
+)
 # The last descriptor's name: a quoted one may hold anything but a single backtick.
 _NAME = "`(?:[^`]|``)*+`|[\\\\w$+-]*"
 _DESCRIPTORS = "regexp_extract(text, '^(?:(?:[^ ]++|  )*+ ){4}(.*)$', 1)"

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import reduce
 from random import Random
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from codeanatomy_assets.contracts import identity
+from codeanatomy_assets.contracts.arrow_frames import frame_of
+from codeanatomy_assets.contracts.lookups import Lookup
 from codeanatomy_assets.rules.compiler import SOURCES, CompiledRule, compile_rule
 from codeanatomy_assets.rules.registry import all_rules
 from codeanatomy_assets.rules.rule import AUTHORED, RuleError
 from codeanatomy_assets.rules.running import run
+from codeanatomy_assets.transforms.looking_up import LookingUp
 from codeanatomy_assets_tests.rules.example_runs import views_of
 from codeanatomy_assets_tests.rules.random_tables import FILES, random_tables
 from codeanatomy_assets_tests.rules.small_rules import VALID, rule_of
@@ -69,6 +74,29 @@ def test_a_scoped_rule_is_the_whole_filtered_to_its_files(
     scope = quick_spark.createDataFrame([(file,) for file in sorted(IN_SCOPE)], "file_id string")
     scoped = counted(run(quick_spark, compiled, views, scope), ("rule", *AUTHORED))
     assert scoped == Counter({row: times for row, times in whole.items() if row[1] in IN_SCOPE})
+
+
+@pytest.mark.parametrize("files", [frozenset(FILES[:1]), frozenset(FILES[1:3])])
+def test_rows_that_lookups_find_are_all_that_a_scoped_rule_needs(
+    quick_spark: SparkSession, compiled: list[CompiledRule], whole: Rows, files: frozenset[str]
+) -> None:
+    rows = {
+        table.name: pa.Table.from_pylist(made, schema=table.arrow_schema())
+        for table, made in zip(SOURCES, random_tables(SOURCES, Random(SEED), ROWS).values(), strict=True)
+    }
+
+    def find(name: str, column: str, values: Collection[str]) -> pa.Table:
+        return rows[name].filter(pc.field(column).isin(list(values)))
+
+    lookups = frozenset[Lookup]().union(*(rule.lookups for rule in compiled))
+    looking_up = LookingUp(files, lookups, find)
+    found = {table.name: looking_up.rows(table) for table in SOURCES}
+    assert all(found[name] is not None for name in found)
+    assert sum(each.num_rows for each in found.values() if each) < 0.9 * sum(each.num_rows for each in rows.values())
+    frames = {table.name: frame_of(quick_spark, found[table.name], table.spark_schema()) for table in SOURCES}
+    scope = quick_spark.createDataFrame([(file,) for file in sorted(files)], "file_id string")
+    made = counted(run(quick_spark, compiled, frames, scope), ("rule", *AUTHORED))
+    assert made == Counter({row: times for row, times in whole.items() if row[1] in files})
 
 
 def test_the_random_tables_try_every_rule_and_both_outcomes(whole: Rows) -> None:

@@ -16,7 +16,7 @@ from codeanatomy_assets.orchestration.assets.stage_assets import stage_assets
 from codeanatomy_assets.orchestration.profiles import note_transform
 from codeanatomy_assets.orchestration.progress import watched
 from codeanatomy_assets.orchestration.stages import Produced
-from codeanatomy_assets.orchestration.views import Views, dataset, views
+from codeanatomy_assets.orchestration.views import Views, views
 from codeanatomy_assets.orchestration.writing_run import WritingRun
 from codeanatomy_assets.transforms import graph
 
@@ -29,8 +29,8 @@ def graph_stage(run: WritingRun, tables: Sequence[Table]) -> Iterator[Produced]:
     if files is not None and not files:
         yield from (Produced(table) for table in tables)
         return
-    columns = {name: dataset(name).column_names for table in tables for name in graph.READS[table.name]}
-    with watched(run.spark, run.progress, "writing the graph"), views(run, columns, files, graph.LOOKED_UP) as read:
+    columns = {name: catalog.dataset(name).column_names for table in tables for name in graph.READS[table.name]}
+    with watched(run.spark, run.progress, "writing the graph"), views(run, columns, files, graph.LOOKUPS) as read:
         for table, rows in _made(run, tables, read):
             yield Produced(table, run.replace(table, rows, run.scope(files)))
 

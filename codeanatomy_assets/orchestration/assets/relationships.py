@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from codeanatomy_assets import catalog
 from codeanatomy_assets.contracts.impact import IMPACTED_FILES
+from codeanatomy_assets.contracts.lookups import Lookup
 from codeanatomy_assets.contracts.relationships import ALL_RULES
 from codeanatomy_assets.contracts.table import Stage, Table
 from codeanatomy_assets.orchestration.assets.stage_assets import stage_assets
@@ -27,9 +28,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 RULES_AT_ONCE = 2
-# Tables that rules look things up in across files; all others are joined on the owner's file.
-LOOKED_UP = ("dim_exported_defs", "py_interface", "repo_snapshot", "scip_symbols", "cst_defs", "py_module_index")
-LOOKED_UP_OWNERS = frozenset(LOOKED_UP)
 
 
 def compiled(tables: Sequence[Table]) -> list[CompiledRule]:
@@ -42,8 +40,8 @@ def relationships_stage(run: WritingRun, tables: Sequence[Table]) -> Iterator[Pr
         yield from (Produced(table) for table in tables)
         return
     rules = compiled(tables)
-    columns = columns_read(rules)
-    with watched(run.spark, run.progress, "relating"), views(run, columns, files, LOOKED_UP) as read:
+    columns, lookups = columns_read(rules), frozenset[Lookup]().union(*(rule.lookups for rule in rules))
+    with watched(run.spark, run.progress, "relating"), views(run, columns, files, lookups) as read:
         found = _related(run, rules, files, read)
         if len(tables) == len(catalog.of_stage(Stage.RELATIONSHIPS)):
             written = run.replace(ALL_RULES, found, run.scope(files))
@@ -62,8 +60,9 @@ def _related(
     Many are set aside rule by rule: one plan of all rules together takes Spark minutes to make.
     """
     scope = scope_of(run, files)
-    # Of few files the slices are the scope, but for owners that are looked up in all files too.
-    scopes = [scope if not read.are_small or LOOKED_UP_OWNERS & _owners(rule) else None for rule in rules]
+    # Of few files the slices are the scope, but for owners of which rows of other files are looked up too.
+    looked_up = {lookup.table for rule in rules for lookup in rule.lookups}
+    scopes = [scope if not read.are_small or looked_up & _owners(rule) else None for rule in rules]
     make = _fetched if read.are_small else _set_aside
     with ThreadPoolExecutor(RULES_AT_ONCE) as pool:
         jobs = [pool.submit(make, run, rule, read.frames, each) for rule, each in zip(rules, scopes, strict=True)]

@@ -9,6 +9,7 @@ import pytest
 from codeanatomy_assets import cli
 from codeanatomy_assets.errors import BadInput
 from codeanatomy_assets.settings import STRATEGIES, Settings, from_environment
+from codeanatomy_assets_tests.git_repositories import GitRepo
 
 
 def test_a_strategy_is_the_option_s_else_the_variable_s_else_hybrid(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -39,6 +40,13 @@ def test_a_negative_retention_is_refused(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setenv("CODEANATOMY_RETAIN_DAYS", "-1")
     with pytest.raises(BadInput, match="CODEANATOMY_RETAIN_DAYS can't be negative"):
         from_environment()
+
+
+def test_a_state_below_a_path_with_brackets_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    repo = GitRepo.create(tmp_path / "repo")
+    repo.commit_files({"a.py": ""})
+    assert cli.main(["build", str(repo.folder), "--state", str(tmp_path / "a[b]")]) == 2
+    assert "name another --state" in capsys.readouterr().err
 
 
 def test_retention_changes_no_row() -> None:

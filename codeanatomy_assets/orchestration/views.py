@@ -1,8 +1,8 @@
 """Datasets as DataFrames for rules and graph: the impacted files' slices, and what is looked up in other files.
 
 Planning over a Delta table costs about a second for each place that a query names it, so that ten rules over
-a few hundred rows would take minutes. Few rows travel to Spark from memory; of many, each table is scanned
-once and kept by Spark until the stage is done.
+a few hundred rows would take minutes. Few rows travel to Spark from memory. Of many, whole tables are read from
+their data files, past Delta's reader; slices are scanned once and kept by Spark until the stage is done.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def views(
     """
     frames: dict[str, DataFrame] = {}
     kept: list[DataFrame] = []
-    most = 0
+    most, is_bulk = 0, False
     wanted = {name: _in_order(dataset(name), {*read, *dataset(name).key}) for name, read in columns.items()}
     looking_up = None
     if files is not None and len(files) <= MOST_FILES_IN_MEMORY:
@@ -77,10 +77,15 @@ def views(
             schema = dataset(name).spark_schema()
             # One partition needs no exchange before a join.
             frames[name] = frame_of(run.spark, rows, type(schema)([schema[column] for column in read])).coalesce(1)
+            continue
+        is_bulk = True
+        scanned = run.read_files(dataset(name)) if owners is None else None
+        if scanned is not None:
+            frames[name] = scanned.select(*read)
         else:
             frames[name] = run.read(dataset(name), owners).select(*read).persist()
             kept.append(frames[name])
-    are_small = not kept and most <= MOST_ROWS_OF_ONE_TASK
+    are_small = not is_bulk and most <= MOST_ROWS_OF_ONE_TASK
     try:
         with one_task(run.spark, are_small):
             yield Views(frames, are_small)

@@ -116,6 +116,10 @@ class WritingRun:
         """A dataset as this run has it now."""
         return delta_reads.read(self.spark, self.state, table, owners)
 
+    def read_files(self, table: Table) -> DataFrame | None:
+        """The whole dataset, past Delta's reader where its data files hold just its rows."""
+        return delta_reads.read_files(self.spark, self.state, table, self.store.options)
+
     def read_light(
         self,
         table: Table,

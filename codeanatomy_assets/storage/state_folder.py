@@ -75,6 +75,8 @@ class StateFolder:
         """Refuse a folder that holds another repository's graph, or something else altogether."""
         told = self.owner()
         if told is None:
+            if set("[]") & set(str(self.root.absolute())):
+                raise BadInput(f"{self.root}: Delta tables can't lie below a path with [ or ]: name another --state")
             if self.root.exists() and not self.root.is_dir():
                 raise BadInput(f"{self.root} is not a folder: name another --state")
             if self.root.is_dir() and any(not _is_before_claim(entry.name) for entry in self.root.iterdir()):

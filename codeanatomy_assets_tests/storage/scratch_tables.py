@@ -90,9 +90,11 @@ class ScratchTables:
         return as_rows(delta_reads.read(self.spark, state or self.state, table).toArrow())
 
     def bag(self, table: Table) -> list[str]:
-        """The rows, after both engines told the same."""
+        """The rows, after both engines told the same, and the data files where they hold these rows alone."""
         light, spark = as_bag(self.rows(table)), as_bag(self.rows_by_spark(table))
+        files = delta_reads.read_files(self.spark, self.state, table)
         assert light == spark
+        assert files is None or as_bag(as_rows(files.toArrow())) == light
         return light
 
     def version(self, table: Table) -> int:

@@ -11,7 +11,7 @@ from codeanatomy_assets.storage.delta_reads import MOST_OWNERS_IN_PREDICATE
 from codeanatomy_assets.storage.pruning import scanned
 from codeanatomy_assets.storage.table_state import bucket_of
 from codeanatomy_assets_tests.storage.odd_rows import THINGS, as_bag, as_rows, file_id, thing
-from codeanatomy_assets_tests.storage.scratch_tables import SPARK, ScratchTables
+from codeanatomy_assets_tests.storage.scratch_tables import SPARK, WAYS, ScratchTables
 
 BUCKETS = 16
 
@@ -75,6 +75,25 @@ def test_a_stream_and_a_count_tell_the_same_rows(wide: ScratchTables) -> None:
     streamed = [row for batch in delta_reads.stream(wide.state, THINGS) for row in batch.to_pylist()]
     assert as_bag(streamed) == as_bag(wide.rows(THINGS))
     assert delta_reads.count_rows(wide.state, THINGS) == len(streamed) == 600
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_data_files_are_read_as_they_are_until_rows_are_deleted_in_place(tables: ScratchTables, way: str) -> None:
+    assert delta_reads.read_files(tables.spark, tables.state, THINGS) is None
+    tables.put(THINGS, [thing(n, number=n) for n in range(40)], way=way)
+    scanned = delta_reads.read_files(tables.spark, tables.state, THINGS)
+    assert scanned is not None and as_bag(as_rows(scanned.toArrow())) == tables.bag(THINGS)
+    tables.put(THINGS, [thing(3, number=300)], [file_id(3)], way=SPARK)
+    rewritten = delta_reads.read_files(tables.spark, tables.state, THINGS)
+    assert rewritten is None
+    assert len(tables.bag(THINGS)) == 40
+
+
+def test_data_files_below_a_path_that_looks_like_a_pattern_are_left_to_delta(tables: ScratchTables) -> None:
+    odd = ScratchTables(tables.spark, tables.root / "a{b,c}*")
+    odd.put(THINGS, [thing(1)])
+    assert delta_reads.read_files(odd.spark, odd.state, THINGS) is None
+    assert len(odd.rows(THINGS)) == 1
 
 
 def test_an_earlier_state_reads_as_it_was(wide: ScratchTables) -> None:

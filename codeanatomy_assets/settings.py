@@ -23,6 +23,11 @@ def _cores() -> int:
     return len(os.sched_getaffinity(0))
 
 
+def _index_processes() -> int:
+    """Half the cores: Spark has work for the others."""
+    return max(1, _cores() // 2)
+
+
 def _driver_memory() -> str:
     """An eighth of the machine's memory, within limits."""
     total_mb = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 1_048_576
@@ -44,6 +49,7 @@ class Settings:
     impact_iterations: int = 100
     index_silent_seconds: float = 900.0
     index_memory_megabytes: int = 4096
+    index_processes: int = field(default_factory=_index_processes)
     tables_uri: str = ""
     storage_options: Mapping[str, str] = field(default_factory=dict)
     spark_master: str = ""

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, ExitStack, closing
+from dataclasses import dataclass
+from functools import cached_property, partial
+from itertools import takewhile
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pyarrow as pa
@@ -20,23 +23,25 @@ from codeanatomy_assets.extraction.checkout import Checkout
 from codeanatomy_assets.extraction.encoding import UTF_8_AS_STORED
 from codeanatomy_assets.extraction.scip_documents import document_digest
 from codeanatomy_assets.extraction.scip_index import FailedFile, InterfaceEntry, Limits, ScipIndexer, Surroundings
-from codeanatomy_assets.extraction.scip_staged import entry_of_row, staged_answer
+from codeanatomy_assets.extraction.scip_shards import index_side_by_side, processes_for
+from codeanatomy_assets.extraction.scip_staged import STAGED, entry_of_row, staged_answer
 from codeanatomy_assets.extraction.scip_waves import Answer, Change, Imports, Reason, Waves, words_of
-from codeanatomy_assets.orchestration.writing_run import NOT_UTF8, WritingRun
+from codeanatomy_assets.orchestration.writing_run import NOT_UTF8, StagedFiles, StagedParts, WritingRun
 from codeanatomy_assets.settings import Settings
 from codeanatomy_assets.storage.staging import Staged
 from codeanatomy_assets.transforms import module_roots, names
 
 
-@dataclass
+@dataclass(frozen=True)
 class Indexed:
-    """Answers as rows to be staged, once; the rest is known when they have been."""
+    """The indexer's answers, staged, and the files they are about: all of them, and those with a new document.
 
-    answers: Iterator[Staged]
-    files: frozenset[str] | None
-    new_documents: frozenset[str] | None
-    reasons: dict[str, Reason] = field(default_factory=dict)
-    bound: int = 0
+    None for the whole repository.
+    """
+
+    documents: StagedFiles
+    files: frozenset[str] | None = None
+    new_documents: frozenset[str] | None = None
 
 
 def surroundings(settings: Settings, roots: Sequence[str]) -> Surroundings:
@@ -49,8 +54,40 @@ def surroundings(settings: Settings, roots: Sequence[str]) -> Surroundings:
 
 def index_candidates(run: WritingRun) -> Indexed:
     """Index what this run has to: everything, the chosen files, or the waves that the change sets off."""
+    if run.ahead is not None:
+        return Indexed(run.read_staged(run.ahead.result()))
     run.update_checkout()
-    return _Indexing(run).start()
+    indexing = _Indexing(run)
+    touched = run.touched_files(Stage.SYMBOLS)
+    return Indexed(run.staged(STAGED, indexing.everything())) if touched is None else indexing.some(touched)
+
+
+def index_ahead(run: WritingRun) -> None:
+    """Begin to index, if that is everything in an update: the indexer and Spark's parsing take a core each."""
+    if run.moves_commit and run.refreshes(Stage.SYMBOLS):
+        run.ahead = _IndexingAhead(run)
+
+
+class _IndexingAhead:
+    """An index of everything that is staged by a thread of its own."""
+
+    def __init__(self, run: WritingRun) -> None:
+        self._ended = Event()
+        self._pool = ThreadPoolExecutor(1, "indexing")
+        self._parts = self._pool.submit(self._stage, run)
+
+    def result(self) -> StagedParts:
+        return self._parts.result()
+
+    def end(self) -> None:
+        """Wait for the file at hand, and index no further one."""
+        self._ended.set()
+        self._pool.shutdown(cancel_futures=True)
+
+    def _stage(self, run: WritingRun) -> StagedParts:
+        run.update_checkout()
+        with closing(_Indexing(run).everything()) as answers:
+            return run.stage(STAGED, takewhile(lambda _: not self._ended.is_set(), answers))
 
 
 class _Indexing:
@@ -61,28 +98,25 @@ class _Indexing:
         self.folder = Checkout(run.folder.checkout).root
         self.seen: set[str] = set()
         self.new: set[str] = set()
+        self.reasons: dict[str, Reason] = {}
+        self.bound = 0
 
-    def start(self) -> Indexed:
-        touched = self.run.touched_files(Stage.SYMBOLS)
-        if touched is None:
-            return Indexed(self._staged(self._indexed(self.by_path)), None, None)
-        indexed = Indexed(iter(()), frozenset(), frozenset())
-        indexed.answers = self._noted(indexed, touched)
-        return indexed
+    def everything(self) -> Generator[Staged]:
+        yield from self._staged(self._indexed(self.by_path))
 
-    def _noted(self, indexed: Indexed, touched: frozenset[str]) -> Iterator[Staged]:
-        """Stage as the waves go, then tell which files that was about: those that went are in both scopes."""
+    def some(self, touched: frozenset[str]) -> Indexed:
+        """The chosen files, or the waves; files that went are in both scopes."""
         gone = touched - self.files.keys()
-        chosen = self.run.chosen is not None
-        yield from self._staged(self._of_paths(touched) if chosen else self._waves(indexed, touched))
+        is_chosen = self.run.chosen is not None
+        answers = self._of_paths(touched) if is_chosen else self._waves(touched)
+        documents = self.run.staged(STAGED, self._staged(answers))
         self.run.figures["indexed"] = {
             "files": len(self.seen),
-            "bound": indexed.bound,
-            "reasons": dict(Counter(reason.rule for reason in indexed.reasons.values())),
+            "bound": self.bound,
+            "reasons": dict(Counter(reason.rule for reason in self.reasons.values())),
         }
-        self.run.wave_reasons = indexed.reasons
-        indexed.files = frozenset(self.seen) | gone
-        indexed.new_documents = frozenset(self.new) | gone
+        self.run.wave_reasons = self.reasons
+        return Indexed(documents, frozenset(self.seen) | gone, frozenset(self.new) | gone)
 
     def _staged(self, answers: Iterable[Answer]) -> Iterator[Staged]:
         for answer in answers:
@@ -109,7 +143,7 @@ class _Indexing:
     def _of_paths(self, file_ids: Iterable[str]) -> Iterator[Answer]:
         return self._indexed(self.files[file_id] for file_id in file_ids if file_id in self.files)
 
-    def _waves(self, indexed: Indexed, touched: frozenset[str]) -> Iterator[Answer]:
+    def _waves(self, touched: frozenset[str]) -> Iterator[Answer]:
         if not touched:
             return
         with self._indexer() as indexer:
@@ -117,35 +151,41 @@ class _Indexing:
                 self._change(touched),
                 _StoredInterfaces(self.run),
                 lambda path: words_of(self._source(path)),
-                lambda paths: self._asked(indexer, paths),
+                lambda paths: self._asked([indexer], paths),
             )
-            indexed.bound = len(waves.bound)
+            self.bound = len(waves.bound)
             for reindexed in waves.run():
-                indexed.reasons[self.by_path[reindexed.answer.path]] = reindexed.reason
+                self.reasons[self.by_path[reindexed.answer.path]] = reindexed.reason
                 yield reindexed.answer
 
     def _indexed(self, paths: Iterable[str]) -> Iterator[Answer]:
         listed = sorted(paths)
         if listed:
-            with self._indexer() as indexer:
-                yield from self._asked(indexer, listed)
+            further = processes_for(len(listed), self.run.settings.index_processes) - 1
+            with ExitStack() as opened:
+                indexers = [opened.enter_context(self._indexer())]
+                indexers += [opened.enter_context(ScipIndexer(*self._opening)) for _ in range(further)]
+                yield from self._asked(indexers, listed)
 
-    def _asked(self, indexer: ScipIndexer, paths: Iterable[str]) -> Iterator[Answer]:
+    def _asked(self, indexers: Sequence[ScipIndexer], paths: Iterable[str]) -> Iterator[Answer]:
         """Ask for those whose path the indexer can be told; the others are failures that say so."""
         listed = list(paths)
         tellable = [path for path in listed if not path.startswith(NOT_UTF8)]
-        progress = self.run.progress
-        yield from indexer.index(tellable, lambda done, asked: progress.advance("indexing", done, asked))
+        yield from index_side_by_side(indexers, tellable, partial(self.run.progress.advance, "indexing"))
         yield from (FailedFile(path, "path_not_utf8") for path in listed if path.startswith(NOT_UTF8))
 
     def _indexer(self) -> AbstractContextManager[ScipIndexer]:
         """The caller's warm indexer, brought to this checkout, or one for this run alone."""
+        if self.run.indexer is None:
+            return ScipIndexer(*self._opening)
+        return self.run.indexer.serving(*self._opening, self.run.checked_out())
+
+    @cached_property
+    def _opening(self) -> tuple[Path, Surroundings, Limits]:
+        """What an indexer over this checkout is opened with."""
         settings = self.run.settings
         limits = Limits(settings.index_silent_seconds, settings.index_memory_megabytes)
-        around = surroundings(settings, module_roots.source_roots(self.by_path))
-        if self.run.indexer is None:
-            return ScipIndexer(self.folder, around, limits)
-        return self.run.indexer.serving(self.folder, around, limits, self.run.checked_out())
+        return self.folder, surroundings(settings, module_roots.source_roots(self.by_path)), limits
 
     def _source(self, path: str) -> bytes:
         if path.startswith(NOT_UTF8):

@@ -6,7 +6,8 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
 
@@ -46,6 +47,23 @@ STATE_TABLES = tuple(table for table in catalog.TABLES if table.layout is not La
 
 
 @dataclass(frozen=True)
+class StagedParts:
+    """Rows that Python put into a folder."""
+
+    folder: Path
+    schema: pa.Schema
+    bytes: int
+
+
+class Ahead(Protocol):
+    """Work of a later stage that goes on beside an earlier one's."""
+
+    def result(self) -> StagedParts: ...
+
+    def end(self) -> None: ...
+
+
+@dataclass(frozen=True)
 class StagedFiles:
     """Files on their way to Spark, and how many bytes they are."""
 
@@ -75,6 +93,7 @@ class WritingRun:
     moves_commit: bool
     chosen: frozenset[str] | None = None
     indexer: WarmIndexer | None = None
+    ahead: Ahead | None = None
     seconds: dict[str, float] = field(default_factory=dict)
     written: dict[str, Written] = field(default_factory=dict)
     figures: dict[str, Any] = field(default_factory=dict)
@@ -227,9 +246,14 @@ class WritingRun:
 
     def staged(self, schema: pa.Schema, rows: Iterable[staging.Staged]) -> StagedFiles:
         """Rows that Python made, as a DataFrame that executors can read wherever they are."""
+        return self.read_staged(self.stage(schema, rows))
+
+    def stage(self, schema: pa.Schema, rows: Iterable[staging.Staged]) -> StagedParts:
         folder = self.folder.work / f"staged-{self.attempt.number}-{time.monotonic_ns()}"
-        size = staging.stage(folder, schema, rows)
-        return StagedFiles(staging.read_staged(self.spark, folder, schema, size), size)
+        return StagedParts(folder, schema, staging.stage(folder, schema, rows))
+
+    def read_staged(self, parts: StagedParts) -> StagedFiles:
+        return StagedFiles(staging.read_staged(self.spark, parts.folder, parts.schema, parts.bytes), parts.bytes)
 
     def contents(self, rows: list[dict[str, Any]]) -> Iterator[tuple[str, str, bytes]]:
         """(file_id, path, bytes) of rows of the snapshot."""
@@ -296,6 +320,8 @@ class WritingRun:
 
     def close(self) -> None:
         """Clear the scratch space and let the next run in. Safe to call whatever happened before."""
+        if self.ahead is not None:
+            self.ahead.end()
         if self.lock.held:
             try:
                 attempts.clear_work(self.folder)

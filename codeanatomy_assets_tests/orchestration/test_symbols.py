@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import threading
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
 
 from codeanatomy_assets import catalog
 from codeanatomy_assets.errors import CodeAnatomyError
-from codeanatomy_assets.extraction.scip_index import ScipIndexer
+from codeanatomy_assets.extraction.scip_index import IndexedFile, ScipIndexer
+from codeanatomy_assets.orchestration.writing_run import WritingRun
+from codeanatomy_assets.storage.state_folder import StateFolder
 from codeanatomy_assets_tests.states import BuiltState
 
 PACKAGE = {
@@ -130,8 +135,9 @@ def test_a_file_that_can_not_be_indexed_is_a_row_with_the_reason(built: BuiltSta
     assert failures == {None, "path_not_utf8"}
 
 
+@pytest.mark.parametrize("full", [False, True])
 def test_an_indexer_that_dies_fails_the_run_and_leaves_the_state_as_it_was(
-    app: BuiltState, monkeypatch: pytest.MonkeyPatch
+    app: BuiltState, monkeypatch: pytest.MonkeyPatch, full: bool
 ) -> None:
     before = everything(app), app.last().sequence
     app.repo.commit_files({"app/base.py": "class Base: ...\n"})
@@ -143,6 +149,31 @@ def test_an_indexer_that_dies_fails_the_run_and_leaves_the_state_as_it_was(
     with monkeypatch.context() as dying:
         dying.setattr(ScipIndexer, "index", dies)
         with pytest.raises(CodeAnatomyError, match="scip-python"):
-            app.build()
+            app.build(full=full)
     assert (everything(app), app.last().sequence) == before
     assert app.build()["mode"] == "incremental"
+
+
+def test_a_build_that_fails_while_the_indexer_is_at_work_ends_it(
+    app: BuiltState, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = Event()
+
+    def slow(self: ScipIndexer, *_: Any) -> Iterator[IndexedFile]:
+        asked.set()
+        while True:
+            yield IndexedFile("app/apart.py", b"", ())
+            time.sleep(0.05)
+
+    def fails(*_: Any) -> Any:
+        assert asked.wait(60)
+        raise CodeAnatomyError("no parsing today")
+
+    with monkeypatch.context() as failing:
+        failing.setattr(ScipIndexer, "index", slow)
+        failing.setattr(WritingRun, "replace_collected", fails)
+        with pytest.raises(CodeAnatomyError, match="no parsing today"):
+            app.build(full=True)
+    assert asked.is_set()
+    assert not [thread.name for thread in threading.enumerate() if thread.name.startswith("indexing")]
+    assert not StateFolder(app.settings.state).work.exists()

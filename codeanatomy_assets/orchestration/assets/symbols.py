@@ -11,7 +11,7 @@ from codeanatomy_assets.contracts.repository import REPO_SNAPSHOT
 from codeanatomy_assets.contracts.symbols import PY_INTERFACE, SCIP_FINGERPRINTS, SCIP_OCCURRENCES, SCIP_SYMBOLS
 from codeanatomy_assets.contracts.syntax import IMPORTS
 from codeanatomy_assets.contracts.table import Stage, Table
-from codeanatomy_assets.extraction.scip_staged import STAGED, collect_staged
+from codeanatomy_assets.extraction.scip_staged import collect_staged
 from codeanatomy_assets.orchestration.assets.stage_assets import stage_assets
 from codeanatomy_assets.orchestration.exporting import follow_exports
 from codeanatomy_assets.orchestration.indexing import Indexed, index_candidates
@@ -57,10 +57,9 @@ def _names(run: WritingRun) -> Iterator[Produced]:
 
 def _meanings(run: WritingRun, indexed: Indexed) -> Iterator[Produced]:
     """The rows of what was indexed: all of it gives interface entries, new documents the rest too."""
-    documents = run.staged(STAGED, indexed.answers)
     scopes = {table: indexed.files if table is PY_INTERFACE else indexed.new_documents for table in SCIP_TABLES}
     with watched(run.spark, run.progress, "reading documents"):
-        for table, written in run.replace_collected(documents, collect_staged, scopes):
+        for table, written in run.replace_collected(indexed.documents, collect_staged, scopes):
             yield Produced(table, written)
 
 

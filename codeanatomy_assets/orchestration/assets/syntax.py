@@ -9,6 +9,7 @@ from codeanatomy_assets.contracts.repository import FILE_CHANGES, REPO_SNAPSHOT
 from codeanatomy_assets.contracts.table import Stage, Table
 from codeanatomy_assets.extraction.syntax_tree import collect_file
 from codeanatomy_assets.orchestration.assets.stage_assets import stage_assets
+from codeanatomy_assets.orchestration.indexing import index_ahead
 from codeanatomy_assets.orchestration.progress import watched
 from codeanatomy_assets.orchestration.stages import Produced
 from codeanatomy_assets.orchestration.writing_run import WritingRun
@@ -21,6 +22,7 @@ def syntax_stage(run: WritingRun, tables: Sequence[Table]) -> Iterator[Produced]
     if files is not None and not files:
         yield from (Produced(table) for table in tables)
         return
+    index_ahead(run)
     sources = run.sources(files)
     with watched(run.spark, run.progress, "parsing and writing"):
         for table, written in run.replace_collected(sources, collect_file, dict.fromkeys(tables, files)):

@@ -106,8 +106,9 @@ PY_INTERFACE = Table(
         Column(
             "reaches",
             Array(STRING),
-            "Classes (`full.name@path`) and files (`@path`) of the repository that its type leads to; of `<mro>` the "
-            "class itself, first, then its bases and metaclass, and `typing.Protocol` if it is one.",
+            "Classes (`full.name@path`) and files (`@path`) of the repository that its type leads to, and packages "
+            "beside it (`<outside> name`); of `<mro>` the class itself, first, then its bases and metaclass, and "
+            "`typing.Protocol` if it is one.",
         ),
         Column(
             "mro",

@@ -29,7 +29,6 @@ IMPORT_KINDS = ("import", "from", "star", "dynamic")
 TYPE_EXPR_ROLES = ("parameter", "return", "variable", "alias", "bound")
 PARSE_ERROR_KINDS = ("error", "missing", "too_deep")
 CALLEE_KINDS = ("name", "attribute", "other")
-CANDIDATE_SOURCES = ("import", "star", "local", "builtin")
 
 PARAMETER = Struct(
     (("name", STRING), ("kind", STRING), ("annotation", STRING), ("default", STRING), ("bstart", INT), ("bend", INT))

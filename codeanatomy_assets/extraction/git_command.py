@@ -158,7 +158,10 @@ class Git:
         return CodeAnatomyError(f"git {arguments[0]} failed in {self.location[1]}: {words(stderr) or 'it was ended'}")
 
     def _too_slow(self, arguments: Sequence[str]) -> CodeAnatomyError:
-        return CodeAnatomyError(f"git {arguments[0]} in {self.location[1]} took over {_TIMEOUT_SECONDS:.0f} s")
+        return CodeAnatomyError(
+            f"git {arguments[0]} in {self.location[1]} took over {_TIMEOUT_SECONDS:.0f} s:"
+            " run `git fsck` there, look whether its disk answers, and build again"
+        )
 
 
 def words(stderr: bytes) -> str:

@@ -15,15 +15,6 @@ _OBJECT_ID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
 
 @dataclass(frozen=True)
-class CommitSummary:
-    """What a person reads of a commit."""
-
-    commit: str
-    subject: str
-    committed_at: int
-
-
-@dataclass(frozen=True)
 class GitRepository:
     """A user's repository. Nothing is ever written to it, and its work tree plays no part."""
 
@@ -44,7 +35,7 @@ class GitRepository:
             said = words(found.stderr)
             if "not a git repository" in said:
                 raise BadInput(f"{path} is not a git repository: pass --worktree to snapshot a plain folder")
-            raise BadInput(f"git can't read repository {path}: {said}")
+            raise BadInput(f"git can't read repository {path}: {said}; make `git status` work there first")
         object_format, _, git_dir = found.stdout.partition(b"\n")
         top = git.attempt("rev-parse", "--show-toplevel")
         return cls(_line_as_path(top.stdout or git_dir), _line_as_path(git_dir), object_format.decode())
@@ -112,32 +103,16 @@ class GitRepository:
             return False
         return self.git.attempt("merge-base", "--is-ancestor", older, newer).returncode == 0
 
-    def first_parent_commits(self, base: str | None, head: str, limit: int | None = None) -> list[str]:
-        """The commits of head's own line after base, oldest first, the oldest `limit` of them.
+    def first_parent_commits(self, base: str | None, head: str) -> list[str]:
+        """The commits of head's own line after base, oldest first.
 
         Without a line from base to head (history was rewritten, another branch) there is one step: head.
         """
         if base is not None and not self.is_ancestor(base, head):
             return [head]
         span = head if base is None else f"{base}..{head}"
-        commits = self.git.run("rev-list", "--first-parent", "--reverse", span, "--").decode().split()
-        return commits[:limit]
-
-    def summary(self, commit: str) -> CommitSummary:
-        """Read from the object itself: `git log` would run the signature program a repository configures."""
-        head, _, message = self.git.run("cat-file", "commit", commit).partition(b"\n\n")
-        fields = {name: value for name, _, value in (line.partition(b" ") for line in head.split(b"\n"))}
-        when = re.search(rb"> (-?\d+)", fields.get(b"committer", b""))
-        subject = _text(message.strip().partition(b"\n")[0], fields.get(b"encoding", b"utf-8"))
-        return CommitSummary(commit, subject, int(when.group(1)) if when else 0)
+        return self.git.run("rev-list", "--first-parent", "--reverse", span, "--").decode().split()
 
 
 def _line_as_path(line: bytes) -> Path:
     return Path(os.fsdecode(line.removesuffix(b"\n")))
-
-
-def _text(message: bytes, encoding: bytes) -> str:
-    try:
-        return message.decode(encoding.decode("ascii"), "replace")
-    except (LookupError, ValueError):
-        return message.decode("utf-8", "replace")

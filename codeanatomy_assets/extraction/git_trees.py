@@ -78,7 +78,9 @@ def tree_records(git: Git, tree_id: str, *options: str) -> Iterator[tuple[bytes,
             about, _, raw_path = record.partition(b"\t")
             yield about, raw_path
         if next(records, None) is not None:
-            raise BadInput(f"tree {tree_id} in {git.location[1]} has over {_MAX_TREE_RECORDS} paths: it is not built")
+            raise BadInput(
+                f"tree {tree_id} in {git.location[1]} has over {_MAX_TREE_RECORDS} paths, more than can be built"
+            )
 
 
 def _nul_separated(stream: IO[bytes]) -> Iterator[bytes]:

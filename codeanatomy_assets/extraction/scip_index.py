@@ -134,6 +134,10 @@ class ScipIndexer:
     def close(self) -> None:
         self._process.close()
 
+    def interrupt(self) -> None:
+        """End it from another thread, whatever it is at: who waits for its answer is told that it died."""
+        self._process.interrupt()
+
     def update(self, changed: Iterable[str] = (), added: Iterable[str] = (), deleted: Iterable[str] = ()) -> None:
         """Tells what happened in the folder since the last call; every file that moved must be named."""
         self._tell({"op": "update", "changed": list(changed), "added": list(added), "deleted": list(deleted)})
@@ -159,7 +163,8 @@ class ScipIndexer:
             for answer in fresh._answers(list(reasons)):
                 if isinstance(answer, FailedFile) and answer.reason != reasons[answer.path]:
                     raise CodeAnatomyError(
-                        f"{INDEXER} failed on {answer.path} in two ways, so neither is an answer: "
+                        f"{INDEXER} failed on {answer.path} in two ways, so neither is an answer; build again,"
+                        " and if it stays give it more memory (CODEANATOMY_INDEX_MEMORY_MEGABYTES): "
                         f"{reasons[answer.path]} / {answer.reason}"
                     )
                 yield answer
@@ -229,6 +234,9 @@ class _DriverProcess:
         self._selector = selectors.DefaultSelector()
         self._selector.register(self._stdout, selectors.EVENT_READ)
 
+    def interrupt(self) -> None:
+        self._process.kill()
+
     def send(self, request: dict[str, Any]) -> None:
         try:
             self._stdin.write(json.dumps(request).encode() + b"\n")
@@ -258,8 +266,8 @@ class _DriverProcess:
             if not self._selector.select(self._limits.silent_seconds):
                 self._process.kill()
                 raise CodeAnatomyError(
-                    f"{INDEXER} was silent for {self._limits.silent_seconds:g} seconds and was ended: raise the time "
-                    f"limit if the repository is that hard; {self._last_words()}"
+                    f"{INDEXER} was silent for {self._limits.silent_seconds:g} seconds and was ended: raise "
+                    f"CODEANATOMY_INDEX_SILENT_SECONDS if the repository is that hard; {self._last_words()}"
                 )
             chunk = os.read(self._stdout.fileno(), CHUNK_BYTES)
             if not chunk:
@@ -275,8 +283,8 @@ class _DriverProcess:
         except subprocess.TimeoutExpired:
             code = "unknown"
         return CodeAnatomyError(
-            f"{INDEXER} ended with code {code} before it answered (its memory limit is "
-            f"{self._limits.memory_megabytes} MB); {self._last_words()}"
+            f"{INDEXER} ended with code {code} before it answered (its memory limit, "
+            f"CODEANATOMY_INDEX_MEMORY_MEGABYTES, is {self._limits.memory_megabytes}); {self._last_words()}"
         )
 
     def _last_words(self) -> str:

@@ -7,7 +7,8 @@ it can ask them for, both too many rather than too few:
 - owners: the file itself, the files its imports reach, and whatever the types of consulted entries lead to
   (`reaches`): classes, their bases and metaclass, modules;
 - names: every identifier-like word of its bytes, strings and type comments included, and the words of open
-  bodies it may call, because callers' arguments are tried on those. Other comments and docstrings name nothing;
+  bodies it may call, because callers' arguments are tried on those, in installed packages too. Other comments
+  and docstrings name nothing;
 - names that are asked for without being written (the rules below).
 A file for which no such pair changed, came or went evaluates exactly as before.
 
@@ -25,26 +26,27 @@ What acts without being consulted
 - `star_cycle`: stars that import each other are bound in an order that any of them changes;
 - `failed`: a file without document shows no entries: it is always indexed, all its observers with it if it
   observes the change itself, and who consults it holds everything;
+- what lies outside may lead back: who imports an installed package, or a stub that the indexer brings along, that
+  imports by a name which the repository has, observes all files of that name and holds everything;
 - `whole_repository`: a module under a standard-library name, `__builtins__.pyi`, `typings/`, `*-stubs/`.
 """
 
 from __future__ import annotations
 
 import re
-import sys
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
+from codeanatomy_assets.extraction.outside_packages import STANDARD_LIBRARY, OutsidePackages
 from codeanatomy_assets.extraction.scip_index import FailedFile, IndexedFile, InterfaceEntry
+from codeanatomy_assets.extraction.words import CLASS_PATTERNS
 
 Answer = IndexedFile | FailedFile
 Entries = Sequence[InterfaceEntry]
 Indexer = Callable[[Sequence[str]], Iterable[Answer]]
 
-# `_typeshed` and `typing_extensions` are modules of the indexer's standard library, though not of Python's.
-STANDARD_LIBRARY = sys.stdlib_module_names | {"_typeshed", "typing_extensions", "mypy_extensions"}
 BUILTINS_STUB = "__builtins__.pyi"
 STUB_FOLDER = "typings"
 STUBS_SUFFIX = "-stubs"
@@ -57,83 +59,24 @@ STANDARD_PROTOCOL_MEMBERS = frozenset(
     readline readlines resolution rowcount run search seek seekable setinputsizes setoutputsize step tell timetuple
     value value_parser write writelines""".split()
 )
+OUTSIDE = "<outside> "
 PROTOCOL = "typing.Protocol"
-CLASS_PATTERNS = "match case"
 _MRO = "<mro>"
 _ASKED_OF_MODULES = frozenset({"__getattr__", "<module>"})
-_MATCH = re.compile(r"(?:^|[\n\r])\s*match\b")
-_CASE = re.compile(r"(?:^|[\n\r])\s*case\b")
-_ASCII_WORDS = re.compile(r"\w+", re.ASCII)
-_ANY_WORDS = re.compile(r"\w+")
-# Marks that combine are part of identifiers and yet no word characters for `re`.
-_RUNS = re.compile(r"[^\x00-/:-@\[-^`{-\x7f]+")
-
-
-# As the indexer's tokenizer parts a text. Whatever it may part otherwise is `odd`: quotes without an end, signs that
-# no token starts with (it takes those for one token up to the next space), letters beyond ASCII in code.
-_LEXEMES = re.compile(
-    r"""(?P<comment>\#[^\r\n]*)
-    |(?P<string>\"{3}(?:\\.|[^\\])*?\"{3}|'{3}(?:\\.|[^\\])*?'{3}
-        |(?!\"{3})\"(?:\\(?:\r\n|.)|[^\"\\\r\n])*\"|(?!'{3})'(?:\\(?:\r\n|.)|[^'\\\r\n])*')
-    |(?P<open>[(\[{])|(?P<close>[)\]}])|(?P<line_end>\r\n|\r|\n)
-    |(?P<code>(?:[A-Za-z0-9_ \t\f.,:;+*/%@&|^~<>=-]|!=|\\(?:\r\n|\r|\n))+)|(?P<odd>.)""",
-    re.DOTALL | re.VERBOSE,
-)
-_TYPE_COMMENT = "type:"
-_PLAIN_PREFIXES = frozenset({"", "r", "R", "u", "U"})
-
-
-def words_of(source: bytes) -> frozenset[str]:
-    """Every identifier-like word of a file that can name something, and `CLASS_PATTERNS` if it may have such."""
-    text = source.decode("utf-8", errors="replace")
-    marks = {CLASS_PATTERNS} if _MATCH.search(text) and _CASE.search(text) else set()
-    text = _evaluated(text.removeprefix("\ufeff"))
-    if text.isascii():
-        return frozenset(_ASCII_WORDS.findall(text)) | marks
-    return frozenset(_ANY_WORDS.findall(text)) | frozenset(_RUNS.findall(text)) | marks
-
-
-def _evaluated(text: str) -> str:
-    """The text without its comments, those of types apart, and its docstrings; all of it if anything in it is odd."""
-    kept: list[str] = []
-    line, depth = "", 0
-    statement: int | None = None
-    for lexeme in _LEXEMES.finditer(text):
-        kind, token = str(lexeme.lastgroup), lexeme.group()
-        if kind == "odd":
-            return text
-        if kind == "comment":
-            token = token if _TYPE_COMMENT in token else ""
-        elif kind == "line_end":
-            if depth == 0:
-                _drop(kept, statement)
-                line, statement = "", None
-        elif kind == "string":
-            statement = len(kept) if depth == 0 and line.strip() in _PLAIN_PREFIXES else None
-            line += token[0]
-        elif token.strip() or kind != "code":
-            depth = max(depth + (kind == "open") - (kind == "close"), 0)
-            line, statement = line + token, None
-        kept.append(token)
-    _drop(kept, statement)
-    return "".join(kept)
-
-
-def _drop(kept: list[str], place: int | None) -> None:
-    if place is not None:
-        kept[place] = ""
 
 
 @dataclass(frozen=True)
 class Imports:
     """Of one file: the files its imports reach, those it takes all names from, and all that was looked up.
 
-    Parents, submodules and submodules that a star may take are targets; a star is from the module it names.
+    `outside` are the first names of modules that the repository does not have. Parents, submodules and submodules that
+    a star may take are targets; a star is from the module it names.
     """
 
     targets: frozenset[str] = frozenset()
     stars: frozenset[str] = frozenset()
     looked_up: frozenset[str] = frozenset()
+    outside: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -152,10 +95,32 @@ class Change:
     moved: frozenset[str] = frozenset()
     failed: frozenset[str] = frozenset()
     search_roots: tuple[str, ...] = ()
+    outside: OutsidePackages = field(default_factory=OutsidePackages)
 
     @property
     def touched(self) -> frozenset[str]:
         return self.changed | self.added | self.deleted
+
+    @cached_property
+    def _here(self) -> frozenset[str]:
+        """The first names of all modules of the repository."""
+        paths = self.before.keys() | self.after.keys()
+        return frozenset(top for path in paths for top in _tops(path, self.search_roots))
+
+    @cached_property
+    def led_back(self) -> dict[str, frozenset[str]]:
+        """File → names of the repository that packages outside import, of the files that import those packages."""
+        here = self._here
+        found: dict[str, frozenset[str]] = {}
+        for tree in (self.before, self.after):
+            for path, imports in tree.items():
+                names = self.outside.imported_by(imports.outside) & here
+                if names:
+                    found[path] = found.get(path, frozenset()) | names
+        return found
+
+    def leads_back(self, package: str) -> bool:
+        return not self.outside.imported_by({package}).isdisjoint(self._here)
 
 
 @dataclass(frozen=True)
@@ -230,7 +195,7 @@ class Waves:
     @cached_property
     def _consulted(self) -> _Consulted:
         """Made when an entry changed: it reads the interfaces of the whole repository."""
-        return _Consulted(self._interfaces, self._change.before, self._words, self._change.failed)
+        return _Consulted(self._interfaces, self._change, self._words)
 
     def run(self) -> Iterator[Reindexed]:
         wave, due = 0, self._first
@@ -276,7 +241,25 @@ def _observers(change: Change) -> dict[str, set[str]]:
         for path, imports in tree.items():
             for target in imports.targets | imports.stars:
                 observers[target].add(path)
+    for path, names in change.led_back.items():
+        for name in names:
+            observers[outside_owner(name)].add(path)
+    for path in change.before.keys() | change.after.keys():
+        observers[path].update(outside_owner(top) for top in _tops(path, change.search_roots))
     return observers
+
+
+def outside_owner(name: str) -> str:
+    """What stands for a package outside, among owners; among observers, for all that import by this name."""
+    return f"{OUTSIDE}{name}"
+
+
+def _tops(path: str, search_roots: Sequence[str]) -> Iterator[str]:
+    """The first names by which a file can be imported: from the repository and from each root that holds it."""
+    for root in ("", *search_roots):
+        if not root or path.startswith(f"{root}/"):
+            below = path[len(root) + 1 :] if root else path
+            yield below.split("/")[0].removesuffix(".pyi").removesuffix(".py")
 
 
 def _closure(seeds: Iterable[str], edges: Mapping[str, Collection[str]]) -> frozenset[str]:
@@ -310,12 +293,7 @@ def acts_everywhere(path: str, search_roots: Sequence[str] = ()) -> bool:
     parts = path.split("/")
     if parts[-1] == BUILTINS_STUB or parts[0] == STUB_FOLDER:
         return True
-    for root in ("", *search_roots):
-        below = path[len(root) + 1 :] if root and path.startswith(f"{root}/") else path
-        top = below.split("/")[0].removesuffix(".pyi").removesuffix(".py")
-        if top.endswith(STUBS_SUFFIX) or top in STANDARD_LIBRARY:
-            return True
-    return False
+    return any(top.endswith(STUBS_SUFFIX) or top in STANDARD_LIBRARY for top in _tops(path, search_roots))
 
 
 def _star_cycles(change: Change) -> Iterator[tuple[str, Reason]]:
@@ -340,10 +318,10 @@ def _changes(path: str, before: Entries, now: Entries) -> Iterator[_Changed]:
         is_cut = any(entry is not None and entry.is_cut for entry in versions)
         if versions[0] == versions[1] and not is_cut:
             continue
-        asked = {of.owner(entry) for of, entry in zip(owners, versions, strict=True) if entry is not None}
-        for owner in sorted(asked):
+        asked = {of.asked(entry) for of, entry in zip(owners, versions, strict=True) if entry is not None}
+        for owner, name in sorted(asked):
             is_protocols = any(owner in of.protocols for of in owners)
-            yield _Changed(owner, _name(entry_path), path, is_protocols)
+            yield _Changed(owner, name, path, is_protocols)
 
 
 class _Owners:
@@ -355,16 +333,23 @@ class _Owners:
         self._classes = {entry.path.removesuffix(f".{_MRO}"): entry.reaches[0] for entry in headers}
         self.protocols = {entry.reaches[0] for entry in headers if PROTOCOL in entry.reaches}
 
-    def owner(self, entry: InterfaceEntry) -> str:
+    def asked(self, entry: InterfaceEntry) -> tuple[str, str]:
+        """The owner, and the name that it is asked for. The keys of a dictionary with types may have dots."""
         prefix = entry.path.rpartition(".")[0]
-        return self._classes[prefix] if prefix else self.file
+        while prefix and prefix not in self._classes:
+            prefix = prefix.rpartition(".")[0]
+        name = entry.path.removeprefix(f"{prefix}.") if prefix else entry.path
+        return self._classes[prefix] if prefix else self.file, _word(name.split("#")[0])
 
 
-def _name(entry_path: str) -> str:
-    """What the owner is asked for: a class's header and a module's own by names that nobody can write."""
-    if entry_path == "<all>":
+def _word(name: str) -> str:
+    """The word by which a name is found in a text; a class's header and a module's own are words that nobody writes."""
+    if name == "<all>":
         return "__all__"
-    return entry_path.rpartition(".")[2].split("#")[0]
+    if name.isidentifier() or name.startswith("<"):
+        return name
+    parts = re.findall(r"\w+", name)
+    return parts[-1] if parts else _MRO
 
 
 def _is_class(owner: str) -> bool:
@@ -377,20 +362,18 @@ class _Consulted:
     def __init__(
         self,
         interfaces: Mapping[str, Entries],
-        imports: Mapping[str, Imports],
+        change: Change,
         words: Callable[[str], Collection[str]],
-        failed: frozenset[str],
     ) -> None:
-        self._imports = imports
+        self._change = change
         self._words = words
-        self._failed = failed
         self._asked_for: dict[str, dict[str, list[InterfaceEntry]]] = defaultdict(lambda: defaultdict(list))
         self._unnamed_entries: dict[str, list[InterfaceEntry]] = defaultdict(list)
         protocol_members: set[str] = set()
         for path, entries in interfaces.items():
             owners = _Owners(path, entries)
             for entry in entries:
-                owner, name = owners.owner(entry), _name(entry.path)
+                owner, name = owners.asked(entry)
                 self._asked_for[owner][name].append(entry)
                 if owner in owners.protocols:
                     protocol_members.add(name)
@@ -418,15 +401,13 @@ class _Consulted:
         return None
 
     def _unnamed(self, owner: str, name: str) -> str | None:
-        if name in self._protocol_members:
+        if name in self._protocol_members or name in STANDARD_PROTOCOL_MEMBERS:
             return "protocol"
         if not _is_class(owner):
             return "module" if name in _ASKED_OF_MODULES else None
         if name == _MRO:
             return "mro"
-        if name.startswith("_") and name.endswith("_"):
-            return "dunder"
-        return "protocol" if name in STANDARD_PROTOCOL_MEMBERS else None
+        return "dunder" if name.startswith("_") and name.endswith("_") else None
 
     def _holdings_of(self, path: str) -> _Holdings:
         if path not in self._holdings:
@@ -434,16 +415,19 @@ class _Consulted:
         return self._holdings[path]
 
     def _found_holdings(self, path: str) -> _Holdings:
-        imports = self._imports.get(path, Imports())
+        imports = self._change.before.get(path, Imports())
         itself, stars = f"@{path}", frozenset(f"@{target}" for target in imports.stars)
-        held = _Holdings(set(self._words(path)), {itself, *stars, *(f"@{each}" for each in imports.targets)}, stars)
+        owners = {itself, *stars, *(f"@{each}" for each in imports.targets), *map(outside_owner, imports.outside)}
+        held = _Holdings(set(self._words(path)), owners, stars)
         count = (0, 0)
         while count != (len(held.words), len(held.owners)):
             count = (len(held.words), len(held.owners))
             pending = list(held.owners)
             while pending:
                 owner = pending.pop()
-                held.holds_everything |= owner.rpartition("@")[2] in self._failed
+                if owner.startswith(OUTSIDE):
+                    self._hold_outside(held, owner.removeprefix(OUTSIDE))
+                held.holds_everything |= owner.rpartition("@")[2] in self._change.failed
                 for entry in self._entries(owner, owner == itself or owner in stars, held.words):
                     held.words.update(entry.mentions)
                     held.holds_everything |= entry.is_cut
@@ -451,6 +435,12 @@ class _Consulted:
                     held.owners.update(new)
                     pending += new
         return held
+
+    def _hold_outside(self, held: _Holdings, package: str) -> None:
+        """By what a package outside asks whatever it is given; one that leads back may ask for anything."""
+        is_led_back = self._change.leads_back(package)
+        held.holds_everything |= is_led_back
+        held.words |= self._change.outside.words_asked_by({package}, is_led_back)
 
     def _entries(self, owner: str, is_whole: bool, words: set[str]) -> Iterator[InterfaceEntry]:
         """What an owner may be asked for by these words; a file consults all of itself and of what a star brings."""

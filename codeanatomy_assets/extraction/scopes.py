@@ -6,11 +6,12 @@ further down than it is read. Known limit: private names (`__x` in a class) are 
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
+
+from codeanatomy_assets.contracts.spelling import same_name
 
 
 def _words(text: str) -> frozenset[str]:
@@ -185,8 +186,3 @@ def settle(scopes: Iterable[Scope]) -> None:
             owner = scope._binder(name)
             if owner is not None:
                 owner.bound[name].extend(origins)
-
-
-def same_name(name: str) -> str:
-    """The spelling Python compares: identifiers that NFKC makes equal are one name."""
-    return name if name.isascii() else unicodedata.normalize("NFKC", name)

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from tree_sitter import Node
 
+from codeanatomy_assets.contracts.spelling import same_name
 from codeanatomy_assets.extraction import syntax_grammar as g
-from codeanatomy_assets.extraction.scopes import Imported, Origin, Scope, ScopeKind, same_name
+from codeanatomy_assets.extraction.scopes import Imported, Origin, Scope, ScopeKind
 from codeanatomy_assets.extraction.syntax_facts import Call, Row
 from codeanatomy_assets.extraction.syntax_walk import Walk
 

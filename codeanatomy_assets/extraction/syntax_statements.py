@@ -6,8 +6,9 @@ import re
 
 from tree_sitter import Node
 
+from codeanatomy_assets.contracts.spelling import same_name
 from codeanatomy_assets.extraction import syntax_grammar as g
-from codeanatomy_assets.extraction.scopes import ScopeKind, same_name
+from codeanatomy_assets.extraction.scopes import ScopeKind
 from codeanatomy_assets.extraction.syntax_facts import DELETE, LOAD, STORE, Place, Role
 from codeanatomy_assets.extraction.syntax_headers import open_type_parameters
 from codeanatomy_assets.extraction.syntax_walk import Entry, Walk, handles

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
 from codeanatomy_assets.errors import CodeAnatomyError
 from codeanatomy_assets.extraction.scip_index import Limits, ScipIndexer, Surroundings
+from codeanatomy_assets.settings import installed_packages
 
 # A program that has grown past this share of its heap starts over before it fails.
 LARGEST_SHARE = 0.7
 
 
 class _Opened(NamedTuple):
-    """What an indexer was started with; a folder of the same name that is another one counts as another."""
+    """What an indexer was started with; a folder of the same name that is another one counts as another.
+
+    It reads installed packages once and for all: another version of one is another start.
+    """
 
     root: Path
     inode: int
     surroundings: Surroundings
     limits: Limits
+    installed: Sequence[str]
 
 
 class WarmIndexer:
@@ -36,7 +41,9 @@ class WarmIndexer:
         self, root: Path, surroundings: Surroundings, limits: Limits, files: Mapping[str, str]
     ) -> Iterator[ScipIndexer]:
         """An indexer over the folder, which holds exactly these files now: path → blob id."""
-        wanted = _Opened(root, root.stat().st_ino, surroundings, limits)
+        packages = surroundings.site_packages
+        installed = () if packages is None else installed_packages(packages)
+        wanted = _Opened(root, root.stat().st_ino, surroundings, limits, installed)
         indexer = self._brought_to(wanted, files) or self._fresh(wanted, files)
         try:
             yield indexer

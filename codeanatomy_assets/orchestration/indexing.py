@@ -20,12 +20,14 @@ from codeanatomy_assets.contracts.repository import REPO_SNAPSHOT
 from codeanatomy_assets.contracts.symbols import PY_INTERFACE, SCIP_FINGERPRINTS
 from codeanatomy_assets.contracts.table import Stage
 from codeanatomy_assets.extraction.checkout import Checkout
-from codeanatomy_assets.extraction.encoding import UTF_8_AS_STORED
+from codeanatomy_assets.extraction.encoding import UTF_8_AS_STORED, parser_input
+from codeanatomy_assets.extraction.outside_packages import outside_packages
 from codeanatomy_assets.extraction.scip_documents import document_digest
 from codeanatomy_assets.extraction.scip_index import FailedFile, InterfaceEntry, Limits, ScipIndexer, Surroundings
 from codeanatomy_assets.extraction.scip_shards import index_side_by_side, processes_for
 from codeanatomy_assets.extraction.scip_staged import STAGED, entry_of_row, staged_answer
-from codeanatomy_assets.extraction.scip_waves import Answer, Change, Imports, Reason, Waves, words_of
+from codeanatomy_assets.extraction.scip_waves import Answer, Change, Imports, Reason, Waves
+from codeanatomy_assets.extraction.words import words_of
 from codeanatomy_assets.orchestration.writing_run import NOT_UTF8, StagedFiles, StagedParts, WritingRun
 from codeanatomy_assets.settings import Settings
 from codeanatomy_assets.storage.staging import Staged
@@ -73,6 +75,7 @@ class _IndexingAhead:
 
     def __init__(self, run: WritingRun) -> None:
         self._ended = Event()
+        self._indexing: _Indexing | None = None
         self._pool = ThreadPoolExecutor(1, "indexing")
         self._parts = self._pool.submit(self._stage, run)
 
@@ -80,13 +83,16 @@ class _IndexingAhead:
         return self._parts.result()
 
     def end(self) -> None:
-        """Wait for the file at hand, and index no further one."""
+        """Index nothing further: an indexer that is at a file is ended."""
         self._ended.set()
+        if not self._parts.done() and self._indexing is not None:
+            self._indexing.interrupt()
         self._pool.shutdown(cancel_futures=True)
 
     def _stage(self, run: WritingRun) -> StagedParts:
         run.update_checkout()
-        with closing(_Indexing(run).everything()) as answers:
+        self._indexing = _Indexing(run)
+        with closing(self._indexing.everything()) as answers:
             return run.stage(STAGED, takewhile(lambda _: not self._ended.is_set(), answers))
 
 
@@ -100,6 +106,12 @@ class _Indexing:
         self.new: set[str] = set()
         self.reasons: dict[str, Reason] = {}
         self.bound = 0
+        self._indexers: list[ScipIndexer] = []
+
+    def interrupt(self) -> None:
+        """End the indexers that are at work, from another thread."""
+        for indexer in list(self._indexers):
+            indexer.interrupt()
 
     def everything(self) -> Generator[Staged]:
         yield from self._staged(self._indexed(self.by_path))
@@ -150,7 +162,7 @@ class _Indexing:
             waves = Waves(
                 self._change(touched),
                 _StoredInterfaces(self.run),
-                lambda path: words_of(self._source(path)),
+                lambda path: words_of(parser_input(self._source(path)).utf8),
                 lambda paths: self._asked([indexer], paths),
             )
             self.bound = len(waves.bound)
@@ -163,9 +175,9 @@ class _Indexing:
         if listed:
             further = processes_for(len(listed), self.run.settings.index_processes) - 1
             with ExitStack() as opened:
-                indexers = [opened.enter_context(self._indexer())]
-                indexers += [opened.enter_context(ScipIndexer(*self._opening)) for _ in range(further)]
-                yield from self._asked(indexers, listed)
+                self._indexers = [opened.enter_context(self._indexer())]
+                self._indexers += [opened.enter_context(ScipIndexer(*self._opening)) for _ in range(further)]
+                yield from self._asked(self._indexers, listed)
 
     def _asked(self, indexers: Sequence[ScipIndexer], paths: Iterable[str]) -> Iterator[Answer]:
         """Ask for those whose path the indexer can be told; the others are failures that say so."""
@@ -216,6 +228,7 @@ class _Indexing:
                 self.files[file_id] for file_id, row in self.known.items() if row["failure"] and file_id in self.files
             ),
             search_roots=tuple(module_roots.source_roots(self.by_path)),
+            outside=outside_packages(self._opening[1].site_packages),
         )
 
 
@@ -256,16 +269,18 @@ def _imports(resolved: pa.Table, paths: Mapping[str, str]) -> dict[str, Imports]
     targets: dict[str, set[str]] = {path: set() for path in paths.values()}
     stars: dict[str, set[str]] = {path: set() for path in paths.values()}
     looked_up: dict[str, set[str]] = {path: set() for path in paths.values()}
-    read = ("file_id", "target_file_id", "target_kind", "is_star", "looked_up")
+    outside: dict[str, set[str]] = {path: set() for path in paths.values()}
+    read = ("file_id", "target_file_id", "target_kind", "is_star", "looked_up", "module")
     for row in zip(*(resolved.column(name).to_pylist() for name in read), strict=True):
-        file_id, target, target_kind, is_star, asked = row
+        file_id, target, target_kind, is_star, asked, module = row
         path = paths[file_id]
         looked_up[path].update(asked)
+        if target is None and module is not None:
+            outside[path].add(module.split(".")[0])
         if target is not None:
             targets[path].add(paths[target])
             if is_star and target_kind == "module":
                 stars[path].add(paths[target])
     return {
-        path: Imports(frozenset(targets[path]), frozenset(stars[path]), frozenset(looked_up[path]))
-        for path in paths.values()
+        path: Imports(*(frozenset(of[path]) for of in (targets, stars, looked_up, outside))) for path in paths.values()
     }

@@ -11,7 +11,7 @@ import pytest
 from codeanatomy_assets.errors import BadInput
 from codeanatomy_assets.extraction.git_history import GitRepository
 from codeanatomy_assets.extraction.private_store import NO_COMMIT, PrivateStore, Snapshot
-from codeanatomy_assets_tests.git_repositories import FIRST_COMMIT_TIME, GitRepo
+from codeanatomy_assets_tests.git_repositories import GitRepo
 
 
 def fetch(store: PrivateStore, repo: GitRepo, commit: str | None) -> Snapshot:
@@ -149,7 +149,7 @@ def test_a_head_without_commits_beside_other_branches_names_them(repo: GitRepo) 
         GitRepository.open(repo.folder).head()
 
 
-def test_first_parent_commits_come_oldest_first_and_up_to_the_limit(repo: GitRepo) -> None:
+def test_first_parent_commits_come_oldest_first(repo: GitRepo) -> None:
     one = repo.commit_files({"a.py": "1"})
     repo.branch("side")
     side = repo.commit_files({"b.py": "1"})
@@ -158,7 +158,6 @@ def test_first_parent_commits_come_oldest_first_and_up_to_the_limit(repo: GitRep
     merged = repo.merge("side")
     repository = GitRepository.open(repo.folder)
     assert repository.first_parent_commits(one, merged) == [two, merged]
-    assert repository.first_parent_commits(one, merged, limit=1) == [two]
     assert repository.first_parent_commits(None, merged) == [one, two, merged]
     assert repository.first_parent_commits(merged, merged) == []
     assert repository.is_ancestor(side, merged) and not repository.is_ancestor(merged, side)
@@ -175,15 +174,6 @@ def test_without_a_line_from_the_base_there_is_one_step(repo: GitRepo) -> None:
     assert repository.first_parent_commits("worktree-" + "f" * 40, head) == [head]
     assert not repository.is_ancestor("f" * 40, head)
     assert repository.contains(dropped) and not repository.contains("f" * 40)
-
-
-def test_a_summary_gives_subject_and_time(repo: GitRepo) -> None:
-    repo.run("config", "i18n.commitEncoding", "latin-1")
-    repo.write("message", "h\u00e9llo\n\nbody".encode("latin-1"))
-    repo.run("add", "--all")
-    repo.run("commit", "--quiet", "-F", "message")
-    summary = GitRepository.open(repo.folder).summary(repo.head())
-    assert (summary.subject, summary.committed_at) == ("h\u00e9llo", FIRST_COMMIT_TIME)
 
 
 def test_replaced_objects_and_grafts_play_no_part(repo: GitRepo, store: PrivateStore) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -227,6 +228,16 @@ def test_a_silent_indexer_is_ended_and_reported_with_its_last_words(
         assert indexer._process._process.wait(5) != 0
 
 
+def test_an_indexer_can_be_ended_by_who_does_not_wait_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake_driver(tmp_path / "driver", "for (;;);", monkeypatch)
+    with ScipIndexer(tmp_path) as indexer:
+        ending = threading.Timer(1.0, indexer.interrupt)
+        ending.start()
+        with pytest.raises(CodeAnatomyError, match="before it answered"):
+            list(indexer.index(["m.py"]))
+        ending.join()
+
+
 def test_a_dying_indexer_is_reported_with_its_last_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fake_driver(tmp_path / "driver", "fs.writeSync(2, 'farewell'); process.exit(7);", monkeypatch)
     with ScipIndexer(tmp_path) as indexer:
@@ -239,7 +250,7 @@ def test_a_dying_indexer_is_reported_with_its_last_words(tmp_path: Path, monkeyp
 def test_running_out_of_memory_fails_and_is_no_data(tmp_path: Path) -> None:
     tree = write_tree(tmp_path, {"m.py": "import asyncio, typing, unittest, tkinter\n"})
     with (
-        pytest.raises(CodeAnatomyError, match=r"(?s)its memory limit is 24 MB.*heap out of memory"),
+        pytest.raises(CodeAnatomyError, match=r"(?s)INDEX_MEMORY_MEGABYTES, is 24\).*heap out of memory"),
         ScipIndexer(tree, limits=Limits(memory_megabytes=24)) as indexer,
     ):
         list(indexer.index(["m.py"]))

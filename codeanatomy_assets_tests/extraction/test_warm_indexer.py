@@ -92,6 +92,21 @@ def test_other_surroundings_and_limits_open_another(
     assert found == cold_answers(folder, surroundings=surroundings)
 
 
+def test_another_version_of_an_installed_package_opens_another(warm: WarmIndexer, folder: Path, tmp_path: Path) -> None:
+    installed = tmp_path / "installed"
+    write_tree(installed, {"given.py": "def made() -> int: ...\n", "given-1.0.dist-info/METADATA": ""})
+    write_tree(folder, {"asks.py": "from given import made\n\nmade().bit_length()\n"})
+    surroundings = Surroundings(site_packages=installed)
+    first, before = served(warm, folder, surroundings)
+    assert served(warm, folder, surroundings)[0] is first
+    write_tree(installed, {"given.py": "def made() -> str: ...\n"})
+    (installed / "given-1.0.dist-info").rename(installed / "given-1.1.dist-info")
+    second, found = served(warm, folder, surroundings)
+    assert second is not first
+    assert found == cold_answers(folder, surroundings=surroundings)
+    assert found["asks.py"] != before["asks.py"]
+
+
 def test_a_folder_that_was_made_anew_opens_another(warm: WarmIndexer, folder: Path) -> None:
     first, before = served(warm, folder)
     shutil.move(folder, folder.with_name("away"))

@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from codeanatomy_assets.contracts.syntax import IMPORTS
+from codeanatomy_assets.extraction.outside_packages import outside_packages
 from codeanatomy_assets.extraction.scip_index import FailedFile, IndexedFile, ScipIndexer, Surroundings
-from codeanatomy_assets.extraction.scip_waves import Change, Imports, Waves, words_of
+from codeanatomy_assets.extraction.scip_waves import Change, Imports, Waves
 from codeanatomy_assets.extraction.syntax_tree import collect
+from codeanatomy_assets.extraction.words import words_of
 from codeanatomy_assets.transforms.module_roots import module_index, source_roots
 from codeanatomy_assets.transforms.names import ModuleLookup, changed_answers, resolved_rows
 from codeanatomy_assets_tests import corpora
@@ -90,6 +92,7 @@ class Names:
             frozenset(row["target_file_id"] for row in found),
             frozenset(row["target_file_id"] for row in found if row["is_star"] and row["target_kind"] == "module"),
             frozenset(key for row in resolved for key in row["looked_up"]),
+            frozenset(row["module"].split(".")[0] for row in resolved if row["module"] and not row["target_file_id"]),
         )
 
 
@@ -100,6 +103,7 @@ class Replay:
     folder: Path
     tree: dict[str, bytes]
     chance: random.Random = field(default_factory=lambda: random.Random(0))
+    site_packages: Path | None = None
     names: Names = field(default_factory=Names)
     answers: dict[str, Answer] = field(default_factory=dict)
     fingerprints: dict[str, str] = field(default_factory=dict)
@@ -112,7 +116,9 @@ class Replay:
         self._note_fingerprints(self.answers, {}, {})
 
     def _open(self) -> ScipIndexer:
-        return ScipIndexer(self.folder, Surroundings(search_roots=source_roots(self.tree)))
+        return ScipIndexer(
+            self.folder, Surroundings(search_roots=source_roots(self.tree), site_packages=self.site_packages)
+        )
 
     def close(self) -> None:
         self.indexer.close()
@@ -159,6 +165,7 @@ class Replay:
             moved=changed_answers(self.names.index(before), self.names.index(self.tree)),
             failed=frozenset(path for path, answer in self.answers.items() if isinstance(answer, FailedFile)),
             search_roots=source_roots(self.tree),
+            outside=outside_packages(self.indexer.surroundings.site_packages),
         )
 
     def _checked(self, check: Check, waves: Waves) -> dict[str, Answer]:

@@ -5,16 +5,22 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass, field
 
+from codeanatomy_assets_tests.parity.scip_choices import CHOICES, Choice
+
 CLASSES = ("Ant", "Bee", "Cat", "Dog", "Elk", "Fox")
 FUNCTIONS = ("make", "pick", "find", "wrap", "halt", "turn")
 VARIABLES = ("one", "two", "tri")
-MEMBERS = ("foo", "bar", "baz", "size", "next_one")
+MEMBERS = ("foo", "bar", "baz", "size", "match")
 PACKAGES = ("app", "app/core", "lib")
 MODULES = ("alpha", "beta", "gamma", "delta", "eps")
 EDITS = (
     *("replace", "replace", "replace", "replace", "insert", "insert", "remove", "swap", "imports", "imports"),
     *("comment", "rename", "delete", "add", "move", "turn", "stub", "shadow", "revert"),
+    *("choose", "choose", "choose", "choose", "choose", "choose"),
 )
+FIRST_CHOICES = 4
+# Beside those of all programs: a name that is bound twice in a module is no alias and has no one type.
+OWN_VARIABLES = ("ace", "bay", "cue", "den")
 
 
 @dataclass
@@ -47,6 +53,9 @@ class Programs:
             self.modules[name] = Module()
         for path, module in self.modules.items():
             self.fill(path, module)
+        self.chosen: dict[str, Choice] = {}
+        for choice in self.chance.sample(CHOICES, FIRST_CHOICES):
+            self.place(choice)
 
     def fill(self, path: str, module: Module) -> None:
         is_package = path.endswith("__init__.py")
@@ -62,7 +71,9 @@ class Programs:
         return self.chance.choice(pool)
 
     def module_name(self) -> str:
-        path = self.chance.choice(sorted(self.modules))
+        return self.name_of(self.chance.choice(sorted(self.modules)))
+
+    def name_of(self, path: str) -> str:
         return path.rpartition(".")[0].removesuffix("/__init__").replace("/", ".")
 
     def an_import(self) -> str:
@@ -147,7 +158,9 @@ class Programs:
 
     def annotation(self) -> str:
         name = self.one(*CLASSES)
-        return self.one(name, name, name, f"list[{name}]", "int", f"{name} | None", f"dict[str, {name}]")
+        other = self.one(*CLASSES)
+        more = (f"{name} | {other}", f"{other} | {name}")
+        return self.one(name, name, name, f"list[{name}]", "int", f"{name} | None", f"dict[str, {name}]", *more)
 
     def member(self) -> str:
         name, result = self.one(*MEMBERS), self.expression(1)
@@ -194,6 +207,12 @@ class Programs:
         forms += [
             f"def {name}(given=None):\n    class {self.one(*CLASSES)}({self.one(*CLASSES)}):\n"
             f"        {member} = {result}\n    return {self.one(*CLASSES)}()"
+        ]
+        forms += [
+            f"def {name}(given):\n    {self.an_import()}\n    return given({result})",
+            f"def {name}(other: int):\n    one = {result}\n    def inner(given):\n"
+            "        return given(one)\n    return inner",
+            f"import typing\ndef {name}(*given) -> 'typing.NoReturn':\n    raise SystemExit",
         ]
         forms += [f"@{self.one(*FUNCTIONS)}\ndef {name}(given):\n    return {result}"] * 2
         forms += [f"def {name}(given=None):\n    if given:\n        return {result}\n    return {self.expression(1)}"]
@@ -260,10 +279,79 @@ class Programs:
             f"if {self.expression(1)}:\n    {self.one(*VARIABLES)} = {self.expression(1)}",
         )
 
+    def choose(self) -> str:
+        """A definition is written in another of its ways, or one comes with its uses; its name and path."""
+        found = [
+            (path, place)
+            for path, module in sorted(self.modules.items())
+            for place, block in enumerate(module.blocks)
+            if block in self.chosen
+        ]
+        if not found or self.chance.random() < 0.3:
+            return self.place(self.chance.choice(CHOICES))
+        path, place = self.chance.choice(found)
+        blocks = self.modules[path].blocks
+        choice = self.chosen[blocks[place]]
+        blocks[place] = self.one(*(way for way in choice.ways if way != blocks[place]))
+        return f"{choice.name} in {path}"
+
+    def place(self, choice: Choice) -> str:
+        """The definition in one module, its uses in others, which may see it through a third one."""
+        names = self.names()
+        choice = choice.filled(names)
+        self.chosen |= dict.fromkeys(choice.ways, choice)
+        if "kinds.py" not in self.modules:
+            self.modules["kinds.py"] = Module([], [self.a_kind(each) for each in CLASSES])
+        path, middle, user, far = self.chance.sample(sorted(self.modules.keys() - {"kinds.py"}), 4)
+        self.modules[path].blocks.append(self.one(*choice.ways))
+        near = path
+        if self.chance.random() < 0.4:
+            near = middle
+            self.modules[middle].imports.append(f"from {self.name_of(path)} import {choice.exports}")
+        self.modules[user].blocks.append(self.a_far_use(near, choice.exports, self.one(*choice.uses)))
+        self.modules[far].blocks.append(self.a_far_use(user, names["y"], f"{{it}}.{names['foo']}.{names['bar']}"))
+        return f"{choice.name} new in {path}"
+
+    def names(self) -> dict[str, str]:
+        """One of its pool for each place of a choice."""
+        pools = (
+            ("A B C D E F", CLASSES),
+            ("f g", FUNCTIONS),
+            ("x y", (*VARIABLES, *OWN_VARIABLES)),
+            ("foo bar", MEMBERS),
+        )
+        return {
+            place: name
+            for places, pool in pools
+            for place, name in zip(places.split(), self.chance.sample(pool, len(places.split())), strict=True)
+        }
+
+    def a_kind(self, name: str) -> str:
+        """A class that has every member."""
+        base = self.one("", "", f"({self.one(*CLASSES)})")
+        members = (
+            self.one(f"    {each}: '{self.annotation()}'\n", f"    def {each}(self) -> '{self.annotation()}': ...\n")
+            for each in MEMBERS
+        )
+        return f"class {name}{base}:\n" + "".join(members)
+
+    def a_far_use(self, path: str, name: str, use: str) -> str:
+        """The use with its own import of what it uses."""
+        module = self.name_of(path)
+        if self.chance.random() < 0.3:
+            return f"import {module} as near\n" + use.replace("{it}", f"near.{name}")
+        return f"from {module} import {name}\n" + use.replace("{it}", name)
+
     def edit(self) -> str:
         """One random edit; its description."""
         self.past.append(self.tree())
-        kind, path = self.one(*EDITS), self.chance.choice(sorted(self.modules))
+        kind = self.one(*EDITS)
+        self.done.append(kind)
+        return f"{kind} {self.choose() if kind == 'choose' else self.edit_of(kind)}"
+
+    def edit_of(self, kind: str) -> str:
+        """An edit of this kind anywhere; its path."""
+        path = self.chance.choice(sorted(self.modules))
         module = self.modules[path]
         place = self.chance.randint(0, max(len(module.blocks) - 1, 0))
         if kind in ("delete", "move", "turn") and len(self.modules) > 12:
@@ -288,8 +376,7 @@ class Programs:
             module.blocks = [block.replace(old, new) for block in module.blocks]
         else:
             module.blocks[place] = self.block()
-        self.done.append(kind)
-        return f"{kind} {path}"
+        return path
 
     def import_edit(self, module: Module) -> None:
         if module.imports and self.chance.random() < 0.5:

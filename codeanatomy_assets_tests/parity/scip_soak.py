@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from codeanatomy_assets.extraction import scip_index, scip_waves
-from codeanatomy_assets_tests.parity import scip_histories, scip_programs
+from codeanatomy_assets_tests.parity import scip_choices, scip_histories, scip_programs
 from codeanatomy_assets_tests.parity.scip_histories import Check, Replay, one_file_commits, released_tree
 from codeanatomy_assets_tests.parity.soak_record import RESULTS, Progress, Record, releases, revision
 from codeanatomy_assets_tests.parity.trees import Tree
@@ -42,7 +42,8 @@ class Extent:
 
 def _code() -> list[Path]:
     driver = sorted(scip_index.DRIVER.glob("*.js"))
-    return [*driver, *(Path(str(each.__file__)) for each in (scip_waves, scip_index, scip_programs, scip_histories))]
+    made = (scip_waves, scip_index, scip_programs, scip_choices, scip_histories)
+    return [*driver, *(Path(str(each.__file__)) for each in made)]
 
 
 def run_package(kind: str, name: str, extent: Extent, progress: Progress, deadline: float) -> None:

@@ -10,7 +10,8 @@ import pytest
 
 from codeanatomy_assets.extraction import scip_waves
 from codeanatomy_assets.extraction.scip_index import FailedFile, IndexedFile, InterfaceEntry
-from codeanatomy_assets.extraction.scip_waves import Change, Imports, Reason, Waves, acts_everywhere, words_of
+from codeanatomy_assets.extraction.scip_waves import Change, Imports, Reason, Waves, acts_everywhere
+from codeanatomy_assets.extraction.words import CLASS_PATTERNS, words_of
 from codeanatomy_assets_tests.parity.scip_histories import Check, Replay, released_tree, replayed
 from codeanatomy_assets_tests.parity.scip_programs import Programs
 
@@ -382,8 +383,8 @@ def test_what_can_change_the_standard_library_reaches_the_whole_repository(path:
 
 def test_words_are_found_in_strings_and_any_script() -> None:
     assert {"bar", "naïve", "数", "x1"} <= words_of("x = 'bar' naïve 数=x1 “quoted”".encode())
-    assert scip_waves.CLASS_PATTERNS in words_of(b"match x:\n    case P(a): ...\n")
-    assert scip_waves.CLASS_PATTERNS not in words_of(b"# match the case\n")
+    assert CLASS_PATTERNS in words_of(b"match x:\n    case P(a): ...\n")
+    assert CLASS_PATTERNS not in words_of(b"# match the case\n")
 
 
 @pytest.mark.parametrize(

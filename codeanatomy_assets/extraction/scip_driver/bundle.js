@@ -26,6 +26,7 @@ const MODULES = {
   host: 8442,
   importResolver: 2374,
   parseTreeUtils: 8494,
+  parseTreeWalker: 427,
   pathUtils: 6657,
   program: 8408,
   pyrightFileSystem: 1447,

@@ -325,7 +325,7 @@ class DocumentMaker {
     for (const information of document.symbols) {
       information.documentation = [];
     }
-    return { document, sourceFile, evaluator, classNodes: visitor.classNodes };
+    return { document, sourceFile, evaluator, visitor };
   }
 }
 

@@ -4,31 +4,41 @@
 
 const crypto = require('crypto');
 const { ClassFlags, DECLARATION_NAMES, DeclarationType, NodeType, TokenType, TypeCategory, TypeFlags } = require('./kinds');
-const { TypeText, scopePath } = require('./type_text');
+const { Places } = require('./places');
+const { TypeText, isOfRepository, scopePath } = require('./type_text');
 
+// `type`, `match` and `case` are names as well as keywords.
+const WORD_TOKENS = new Set([TokenType.Identifier, TokenType.Keyword, TokenType.String]);
+// As the waves call what asks for members by position.
+const CLASS_PATTERNS = 'match case';
+const SETTING_COMMENTS = new WeakMap();
+const IMPORTING = new Set([NodeType.ImportAs, NodeType.ImportFromAs, NodeType.ModuleName]);
 const LAYOUT_TOKENS = new Set([TokenType.NewLine, TokenType.Indent, TokenType.Dedent]);
 const PROTOCOL = 'typing.Protocol';
+// Locals are numbered as they are met.
+const LOCAL = /^local \d+$/;
 const WORD = /[\p{L}_][\p{L}\p{N}\p{M}_]*/gu;
 
 class InterfaceReader {
-  constructor(bundle, indexed, { sourceFile, evaluator, classNodes }) {
+  constructor(bundle, indexed, { sourceFile, evaluator, visitor }) {
     this.bundle = bundle;
     this.indexed = indexed;
     this.sourceFile = sourceFile;
     this.evaluator = evaluator;
-    this.classNodes = classNodes;
+    this.visitor = visitor;
     this.file = sourceFile.getFilePath();
     this.entries = new Map();
     this.openBodies = [];
     this.readClasses = new Set();
     this.statedClasses = new Map();
-    this.types = new TypeText(bundle, evaluator, (file) => indexed.locate(file), (node) => this.openBody(node));
+    this.places = new Places(bundle, indexed);
+    this.types = new TypeText(bundle, evaluator, this.file, this.places, (node) => this.openBody(node));
   }
 
   // Sorted by path: [{path, kind, fingerprint, is_return_inferred, is_open, is_cut, is_noreturn, mentions, reaches, mro}]
   read() {
     this.readModule();
-    const stated = this.classNodes.map((node) => [node, this.evaluator.getTypeOfClass(node)]).filter(([, type]) => type);
+    const stated = this.visitor.classNodes.map((node) => [node, this.evaluator.getTypeOfClass(node)]).filter(([, type]) => type);
     stated.forEach(([node, type]) => this.statedClasses.set(type.classType.details, scopePath(node)));
     stated.forEach(([node, type]) => this.readClass(scopePath(node), type.classType));
     for (const [name, symbol] of this.sourceFile.getModuleSymbolTable() || []) {
@@ -115,7 +125,7 @@ class InterfaceReader {
     }
     const { details } = base;
     const place = details.filePath ? this.indexed.locate(details.filePath) : '';
-    if (!place || place.startsWith('<') || place.startsWith('/')) {
+    if (!isOfRepository(place)) {
       return ['', '', details.fullName];
     }
     const inside = this.statedClasses.get(details) || details.fullName.slice(details.moduleName.length + 1);
@@ -123,7 +133,7 @@ class InterfaceReader {
   }
 
   declarationText(symbol, declaration) {
-    const text = [DECLARATION_NAMES[declaration.type]];
+    const text = [DECLARATION_NAMES[declaration.type], this.symbolText(declaration), this.isLocal(declaration)];
     if (declaration.type === DeclarationType.Alias) {
       text.push(...this.aliasText(declaration));
     } else {
@@ -134,15 +144,26 @@ class InterfaceReader {
     return text;
   }
 
+  // What users of a name are told it is follows from where it is declared: in a function it is a local.
+  symbolText({ node }) {
+    return node ? this.visitor.getScipSymbol(node).value.replace(LOCAL, 'local') : '';
+  }
+
+  isLocal({ node }) {
+    return Boolean(node && this.bundle.parseTreeUtils.getEnclosingFunction(node));
+  }
+
   aliasText(declaration) {
     const resolved = this.evaluator.resolveAliasDeclaration(declaration, true, true);
     const written = [declaration.symbolName || '', Boolean(declaration.isUnresolved)];
     if (!resolved) {
       return [...written, 'unresolved'];
     }
-    const isNamed = resolved.node && resolved.node.name && resolved.node.name.value;
+    const { node } = resolved;
+    const isNamed = node && ((node.name && node.name.value) || (node.nodeType === NodeType.Name && node.value));
     const named = resolved.symbolName || isNamed || '';
-    return [...written, DECLARATION_NAMES[resolved.type], this.indexed.locate(resolved.path), named, ...declarationMarks(resolved)];
+    const place = [this.indexed.locate(resolved.path), named, this.symbolText(resolved), this.isLocal(resolved)];
+    return [...written, DECLARATION_NAMES[resolved.type], ...place, ...declarationMarks(resolved)];
   }
 
   add(path, kind, text, flags = {}) {
@@ -161,22 +182,83 @@ class InterfaceReader {
     return free;
   }
 
-  openBody(node) {
+  // A body sees the locals of the functions around it, and how its file asks to be read.
+  openBody(inner) {
+    const node = outermostFunction(inner);
+    if (this.openBodies.includes(node)) {
+      return '';
+    }
     this.openBodies.push(node);
-    const texts = [];
-    this.eachToken(node, (token, text) => texts.push(LAYOUT_TOKENS.has(token.type) ? `${token.type}` : text));
+    const texts = [...this.settingComments(node), ...this.captured(node)];
+    let imports = false;
+    this.eachToken(node, (token, text) => {
+      texts.push(LAYOUT_TOKENS.has(token.type) ? `${token.type}` : text);
+      imports = imports || (token.type === TokenType.Keyword && text === 'import');
+    });
+    if (imports) {
+      this.importsOf(node).forEach((file) => this.types.note('', file));
+    }
     return digest(texts.join('\0'));
+  }
+
+  // A body sees a variable or import of its module as the code before the function has left it.
+  captured(node) {
+    const table = this.sourceOf(node).getModuleSymbolTable();
+    const kinds = new Set([DeclarationType.Variable, DeclarationType.Alias]);
+    const found = [];
+    this.places.each(node, NodeType.Name, (name) => {
+      const symbol = isRead(name) && table.get(name.value);
+      if (symbol && symbol.getDeclarations().every((declaration) => kinds.has(declaration.type))) {
+        found.push(`${name.value}:${this.types.of(this.evaluator.getTypeOfExpression(name).type, 1)}`);
+      }
+    });
+    return found;
+  }
+
+  // What `# pyright:` comments of a file say: they change how all of it is evaluated. Looked for once in a parsed file.
+  settingComments(node) {
+    const { tokens } = this.sourceOf(node).getParseResults().tokenizerOutput;
+    if (!SETTING_COMMENTS.has(tokens)) {
+      const found = [];
+      for (let position = 0; position < tokens.count; position += 1) {
+        const comments = tokens.getItemAt(position).comments || [];
+        found.push(...comments.map((comment) => comment.value).filter((value) => /^\s*pyright:/.test(value)));
+      }
+      SETTING_COMMENTS.set(tokens, found);
+    }
+    return [...SETTING_COMMENTS.get(tokens)];
+  }
+
+  // The files that imports of a node's file lead to: those inside a function are no entries of their own.
+  importsOf(node) {
+    const found = this.sourceOf(node).getImports();
+    return found.flatMap((each) => [
+      ...each.resolvedPaths,
+      ...[...each.filteredImplicitImports.values()].map((implicit) => implicit.path),
+    ]).filter(Boolean);
+  }
+
+  sourceOf(node) {
+    return this.indexed.program.getSourceFile(this.bundle.analyzerNodeInfo.getFileInfo(node).filePath);
   }
 
   // The words of the bodies that callers reach into, strings included: a changed one may change the answer.
   mentions() {
     const words = new Set();
     for (const node of this.openBodies) {
+      const keywords = new Set();
       this.eachToken(node, (token, text) => {
-        if (token.type === TokenType.Identifier || token.type === TokenType.String || text.startsWith('#')) {
-          (text.match(WORD) || []).forEach((word) => words.add(word));
+        if (WORD_TOKENS.has(token.type) || text.startsWith('#')) {
+          // Identifiers are compared in one normal form, and may have characters that no expression takes for letters.
+          const name = text.normalize('NFKC');
+          const parts = token.type === TokenType.Identifier ? [name] : [];
+          [...parts, ...(name.match(WORD) || [])].forEach((word) => words.add(word));
+          keywords.add(text);
         }
       });
+      if (keywords.has('match') && keywords.has('case')) {
+        words.add(CLASS_PATTERNS);
+      }
     }
     return [...words].sort();
   }
@@ -184,7 +266,7 @@ class InterfaceReader {
   // The tokens of a node with their text: comments and the docstring left out, type comments kept.
   eachToken(node, visit) {
     const info = this.bundle.analyzerNodeInfo.getFileInfo(node);
-    const tokens = this.indexed.program.getSourceFile(info.filePath).getParseResults().tokenizerOutput.tokens;
+    const { tokens } = this.sourceOf(node).getParseResults().tokenizerOutput;
     const end = node.start + node.length;
     const docstring = docstringStart(node);
     let isAfterDocstring = false;
@@ -207,6 +289,21 @@ class InterfaceReader {
   }
 }
 
+function outermostFunction(node) {
+  let found = node;
+  for (let outer = node.parent; outer; outer = outer.parent) {
+    found = outer.nodeType === NodeType.Function ? outer : found;
+  }
+  return found;
+}
+
+// Whether a name is asked for by itself: not after a dot, before `=` in a call, or as a part of an import.
+function isRead({ parent, start }) {
+  const isMember = parent.nodeType === NodeType.MemberAccess && parent.memberName.start === start;
+  const isKeyword = parent.nodeType === NodeType.Argument && parent.name && parent.name.start === start;
+  return !isMember && !isKeyword && !IMPORTING.has(parent.nodeType);
+}
+
 function declarationMarks(declaration) {
   return [
     Boolean(declaration.isFinal),
@@ -214,6 +311,8 @@ function declarationMarks(declaration) {
     Boolean(declaration.isDefinedByMemberAccess),
     Boolean(declaration.typeAnnotationNode),
     Boolean(declaration.isInExceptSuite),
+    Boolean(declaration.typeAliasName),
+    Boolean(declaration.isDefinedBySlots),
   ];
 }
 

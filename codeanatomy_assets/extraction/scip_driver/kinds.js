@@ -14,9 +14,9 @@ const NodeType = {
   TypeAlias: 77,
 };
 
-const TokenType = { NewLine: 2, Indent: 3, Dedent: 4, String: 5, Identifier: 7 };
+const TokenType = { NewLine: 2, Indent: 3, Dedent: 4, String: 5, Identifier: 7, Keyword: 8 };
 
-const DeclarationType = { Intrinsic: 0, Alias: 8 };
+const DeclarationType = { Intrinsic: 0, Variable: 1, Alias: 8 };
 const DECLARATION_NAMES = [
   'intrinsic',
   'variable',
@@ -43,7 +43,7 @@ const TypeCategory = {
   TypeVar: 10,
 };
 
-const TypeFlags = { Instantiable: 1, Instance: 2 };
+const TypeFlags = { Instantiable: 1, Instance: 2, SpecialForm: 8 };
 const ClassFlags = {
   TypedDictClass: 1 << 7,
   PropertyClass: 1 << 11,

@@ -8,14 +8,21 @@ const { ClassFlags, FunctionFlags, NodeType, TypeCategory, TypeFlags } = require
 const DEEPEST = 16;
 const MOST_PARTS = 3000;
 const CUT = '<cut>';
+// How a type parameter varies follows from its uses.
+const AUTOMATIC = 0;
+// A package beside the repository and the standard library, by its first name.
+const OUTSIDE = /^<(?:site-packages>|typeshed>\/stubs\/[^/]+)\/([^/]+?)(?:-stubs)?(?:\.pyi?)?(?:\/|$)/;
 const PROPERTY_ACCESSORS = ['fget', 'fset', 'fdel'];
+const USES = TypeFlags.Instantiable | TypeFlags.Instance | TypeFlags.SpecialForm;
 
 class TypeText {
-  // openBody(functionNode) is called for each function whose body a caller's arguments can reach into.
-  constructor(bundle, evaluator, locate, openBody) {
+  // For the entries of one file. openBody(functionNode) is called for each function whose body a caller's arguments
+  // can reach into.
+  constructor(bundle, evaluator, file, places, openBody) {
     this.bundle = bundle;
     this.evaluator = evaluator;
-    this.locate = locate;
+    this.file = file;
+    this.places = places;
     this.openBody = openBody;
     this.start();
   }
@@ -27,13 +34,21 @@ class TypeText {
     this.reaches = new Set();
     this.classes = new Set();
     this.aliases = new Set();
+    this.opened = new Set();
+  }
+
+  locate(file) {
+    return this.places.indexed.locate(file);
   }
 
   // A class by its full name and file, a file by its path alone.
   note(fullName, file) {
     const place = file ? this.locate(file) : '';
-    if (place && !place.startsWith('<') && !place.startsWith('/')) {
+    const outside = OUTSIDE.exec(place);
+    if (isOfRepository(place)) {
       this.reaches.add(`${fullName}@${place}`);
+    } else if (outside) {
+      this.reaches.add(`<outside> ${outside[1]}`);
     }
     return `${fullName}@${place}`;
   }
@@ -42,6 +57,13 @@ class TypeText {
     if (!type) {
       return '?';
     }
+    const alias = depth === 0 && type.typeAliasInfo;
+    // A class or its instances, a form that only annotations take, the class of a class.
+    const use = `'${type.flags & USES}${type.instantiableNestingLevel || ''}`;
+    return this.plain(type, depth) + use + (alias && alias.typeParameters ? ` by <${this.all(alias.typeParameters, depth)}>` : '');
+  }
+
+  plain(type, depth) {
     this.parts += 1;
     if (depth > DEEPEST || this.parts > MOST_PARTS) {
       this.isCut = true;
@@ -67,7 +89,8 @@ class TypeText {
       case TypeCategory.Module:
         return this.ofModule(type, depth);
       case TypeCategory.Union:
-        return `union(${type.subtypes.map((subtype) => this.of(subtype, depth + 1)).sort().join('|')})`;
+        // In their order: a name is looked up in the first of them.
+        return `union(${type.subtypes.map((subtype) => this.of(subtype, depth + 1)).join('|')})`;
       case TypeCategory.TypeVar:
         return this.ofTypeVariable(type, depth);
       default:
@@ -87,12 +110,15 @@ class TypeText {
   ofFunction(type, depth) {
     const details = type.details;
     const specialized = type.specializedTypes;
+    const bound = type.boundToType ? ` of ${this.of(type.boundToType, depth + 1)}` : '';
     if (details.declaration && !specialized && this.isExternal(details.declaration.path)) {
-      return `def ${details.fullName}@${this.locate(details.declaration.path)}#${details.parameters.length}`;
+      this.note('', details.declaration.path);
+      return `def ${details.fullName}@${this.locate(details.declaration.path)}#${details.parameters.length}${bound}`;
     }
+    const standards = (specialized && specialized.parameterDefaultArgs) || [];
     const parameters = details.parameters.map((parameter, position) => {
       const parameterType = specialized ? specialized.parameterTypes[position] : parameter.type;
-      const standard = parameter.hasDefault ? `=${this.of(parameter.defaultType, depth + 1)}` : '';
+      const standard = parameter.hasDefault ? `=${this.of(standards[position] || parameter.defaultType, depth + 1)}` : '';
       const declared = parameter.hasDeclaredType ? '!' : '';
       return `${parameter.category}${parameter.name || ''}${declared}:${this.of(parameterType, depth + 1)}${standard}`;
     });
@@ -102,7 +128,7 @@ class TypeText {
     const inside = details.declaration ? scopePath(details.declaration.node) : '';
     const name = `${details.fullName}@${where}:${inside}#${flags}`;
     const makes = details.decoratorDataClassBehaviors ? ` makes ${behaviours(details.decoratorDataClassBehaviors)}` : '';
-    return `def ${name}(${parameters.join(',')}${paramSpec})->${this.returned(type, depth)}${makes}`;
+    return `def ${name}(${parameters.join(',')}${paramSpec})->${this.returned(type, depth)}${makes}${bound}`;
   }
 
   returned(type, depth) {
@@ -112,7 +138,9 @@ class TypeText {
     if (depth === 0 && returnType.category === TypeCategory.Never) {
       this.neverReturns = true;
     }
-    return declared ? text : text + this.body(type, returnType);
+    // Decorators, expected types and code after a call that never returns ask whether it is declared.
+    const mark = type.details.declaredReturnType ? '!' : '';
+    return declared ? mark + text : text + this.body(type, returnType);
   }
 
   // A caller's arguments are tried on the body of an unannotated function when its own inference leaves
@@ -131,6 +159,7 @@ class TypeText {
   ofClass(type, depth) {
     const details = type.details;
     const parts = [isInstance(type) ? 'a' : 'class', this.note(details.fullName, details.filePath)];
+    parts.push(this.whichClass(type, depth), type.includeSubclasses ? 'or below' : '', type.aliasName || '');
     this.classes.add(type);
     if (type.literalValue !== undefined) {
       parts.push(`=${this.literalText(type.literalValue, depth)}`);
@@ -142,7 +171,11 @@ class TypeText {
       parts.push(`[${this.all(type.typeArguments, depth)}]`);
     }
     if (type.typeGuardType) {
-      parts.push(`guards ${this.of(type.typeGuardType, depth + 1)}`);
+      parts.push(`guards ${type.isStrictTypeGuard ? '!' : ''}${this.of(type.typeGuardType, depth + 1)}`);
+    }
+    if (type.typedDictNarrowedEntries) {
+      const narrowed = [...type.typedDictNarrowedEntries].map(([name, entry]) => `${name}${Number(entry.isProvided)}`);
+      parts.push(`with ${narrowed.sort().join(',')}`);
     }
     if (type.isUnpacked || type.isEmptyContainer) {
       parts.push(`${type.isUnpacked ? 'unpacked' : ''}${type.isEmptyContainer ? 'empty' : ''}`);
@@ -153,6 +186,26 @@ class TypeText {
       parts.push(this.fieldTypes(details, ['__call__'], depth));
     }
     return parts.join(' ');
+  }
+
+  // Of classes that share a full name the text says which. One without a class statement has no entries of its own
+  // in the files that meet it: there its fields are written out.
+  whichClass(type, depth) {
+    const { details } = type;
+    const places = details.filePath && isOfRepository(this.locate(details.filePath)) ? this.places.ofClass(details) : undefined;
+    if (!places || details.flags & ClassFlags.PropertyClass) {
+      return '';
+    }
+    const place = places.indexOf(details.typeVarScopeId);
+    if (place >= 0) {
+      return places.length > 1 ? `#${place}` : '';
+    }
+    if (details.filePath === this.file || this.opened.has(details)) {
+      return '';
+    }
+    this.opened.add(details);
+    const bases = details.mro.slice(1).map((base) => this.of(base, depth + 1));
+    return `made(${bases}${this.fieldTypes(details, [...details.fields.keys()], depth)})`;
   }
 
   // Properties and partial objects are classes made for one use, with their meaning in synthesized fields.
@@ -175,11 +228,14 @@ class TypeText {
     if (details.recursiveTypeAliasName) {
       const isKnown = this.aliases.has(details);
       this.aliases.add(details);
-      return `alias ${details.recursiveTypeAliasName}${isKnown ? '' : `{${this.of(details.boundType, depth + 1)}}`}`;
+      const order = (details.recursiveTypeParameters || []).map((parameter) => parameter.details.name);
+      const written = type.typeAliasInfo ? `[${this.all(type.typeAliasInfo.typeArguments, depth)}]` : '';
+      return `alias ${details.recursiveTypeAliasName}<${order}>${written}${isKnown ? '' : `{${this.of(details.boundType, depth + 1)}}`}`;
     }
     const marks = [details.isParamSpec, details.isVariadic, details.isSynthesizedSelf, details.declaredVariance].map(Number);
     const limits = [details.boundType, details.defaultType, ...details.constraints].map((limit) => this.of(limit, depth + 1));
-    const use = `${type.scopeName || ''}${type.paramSpecAccess || ''}${isInstance(type) ? '' : ' class'}`;
+    const unpacked = `${type.isVariadicUnpacked ? '*' : ''}${type.isVariadicInUnion ? '|' : ''}`;
+    const use = `${type.scopeName || ''}${type.paramSpecAccess || ''}${unpacked}${isInstance(type) ? '' : ' class'}`;
     return `~${details.name}#${marks.join('')} of ${use}(${limits.join(',')})`;
   }
 
@@ -206,10 +262,14 @@ class TypeText {
     ]);
   }
 
-  // Enumerations are expanded and dictionaries with types compared member by member, none of them named.
+  // Enumerations are expanded and dictionaries with types compared member by member, none of them named; and from all
+  // members together it follows how type parameters vary that do not say it.
   allFields(details) {
-    const isWhole = details.flags & (ClassFlags.EnumClass | ClassFlags.TypedDictClass);
-    return isWhole ? this.fieldTypes(details, [...details.fields.keys()], 1) : '';
+    const isInferred = details.typeParameters.some((parameter) => parameter.details.declaredVariance === AUTOMATIC);
+    const isWhole = isInferred || details.flags & (ClassFlags.EnumClass | ClassFlags.TypedDictClass);
+    // A protocol is compared in the order of its members.
+    const names = details.flags & ClassFlags.ProtocolClass ? [...details.fields.keys()].join(',') : '';
+    return isWhole ? this.fieldTypes(details, [...details.fields.keys()], 1) : names;
   }
 
   literalText(value, depth) {
@@ -233,6 +293,10 @@ function scopePath(node) {
   return names.join('.');
 }
 
+function isOfRepository(place) {
+  return Boolean(place) && !place.startsWith('<') && !place.startsWith('/');
+}
+
 function isInstance(type) {
   return Boolean(type.flags & TypeFlags.Instance);
 }
@@ -243,4 +307,4 @@ function behaviours(stated) {
   return JSON.stringify(stated || null, plain);
 }
 
-module.exports = { TypeText, scopePath };
+module.exports = { TypeText, isOfRepository, scopePath };

@@ -16,8 +16,6 @@ What the columns of a node say
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections import Counter
 from collections.abc import Collection, Iterable
 from dataclasses import replace
@@ -146,19 +144,6 @@ def producer_problems(edge_kinds: Iterable[EdgeKind], rules: Collection[str], st
         if not kind.rules and kind.name not in structural:
             problems.append(f"{kind.name} has no producer: neither a rule nor structure makes it")
     return problems
-
-
-def declarations_fingerprint() -> str:
-    """Moves with what the declarations make of rows: never with a doc or an example."""
-    meaning = [
-        [
-            [k.name, k.dataset, k.id_column, k.title, k.qualified, k.local_qname, k.where, k.is_whole_file, k.is_global]
-            for k in NODE_KINDS
-        ],
-        [[k.name, k.src_kinds, k.dst_kinds, k.rules] for k in EDGE_KINDS],
-        [[p.key, p.entity_kind, p.kinds, p.value_type, p.source, p.default] for p in PROPS],
-    ]
-    return hashlib.sha256(json.dumps(meaning).encode()).hexdigest()
 
 
 def _refuse(problems: list[str]) -> None:

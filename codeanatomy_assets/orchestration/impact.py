@@ -2,33 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from codeanatomy_assets import catalog
 from codeanatomy_assets.contracts.exports import DIM_EXPORTED_DEFS, DIM_QUALIFIED_NAMES, MODULE_ENTRY
+from codeanatomy_assets.contracts.impact import CALLER_REASONS
+from codeanatomy_assets.contracts.lookups import Lookup
 from codeanatomy_assets.contracts.names import PY_IMPORTS_RESOLVED, PY_MODULE_INDEX
 from codeanatomy_assets.contracts.repository import FILE_CHANGES, REPO_SNAPSHOT
 from codeanatomy_assets.contracts.symbols import PY_INTERFACE, SCIP_FINGERPRINTS, SCIP_OCCURRENCES, SCIP_SYMBOLS
 from codeanatomy_assets.contracts.syntax import NAME_REFS
 from codeanatomy_assets.contracts.table import Stage, Table
 from codeanatomy_assets.orchestration.writing_run import WritingRun
+from codeanatomy_assets.rules import registry
+from codeanatomy_assets.rules.compiler import compile_rule
 from codeanatomy_assets.storage import delta_reads
 from codeanatomy_assets.storage.delta_reads import listed
 from codeanatomy_assets.storage.table_state import TableState, owner_predicate
 from codeanatomy_assets.transforms import impact
 from codeanatomy_assets.transforms.impact import ChangedExport, Reasons
+from codeanatomy_assets.transforms.looked_up_from import OWNER, LookedUpFrom, Question
 
 # Past this many import rows the closure goes by iteration on Spark.
 MOST_IMPORTS_ON_DRIVER = 2_000_000
-# Past this many owners a scan without them is cheaper than a list of them.
-MOST_OWNERS_LISTED = 400
+# Past so many files or values, a scan without a list of them is cheaper.
+MOST_LISTED = 2_000
 OWN_REASONS = {"added": "added_file", "renamed": "added_file", "modified": "changed_file", "deleted": "deleted_file"}
-# Its names are everywhere without an import.
-BUILTIN_STUBS = "__builtins__.pyi"
 INDEXED = (SCIP_FINGERPRINTS, SCIP_OCCURRENCES, SCIP_SYMBOLS, PY_INTERFACE)
 IMPORT_COLUMNS = ("file_id", "target_file_id", "target_kind", "module", "name", "is_star")
 
@@ -37,13 +42,19 @@ Row = dict[str, Any]
 
 @dataclass
 class Impact:
-    """What the impact stage found."""
+    """What the impact stage found. `refreshed` are files that a later stage builds anew, whatever touched them."""
 
     exports: list[ChangedExport] = field(default_factory=list)
     callers: Reasons = field(default_factory=Reasons)
     importers: Reasons = field(default_factory=Reasons)
     files: Reasons = field(default_factory=Reasons)
+    refreshed: Reasons = field(default_factory=Reasons)
     widened: str = ""
+
+    def measured(self) -> Impact:
+        """With distances counted along the chains of reasons."""
+        files = self.files.measured()
+        return replace(self, callers=files.only(self.callers), importers=files.only(self.importers), files=files)
 
 
 def find_impact(run: WritingRun) -> Impact:
@@ -51,17 +62,25 @@ def find_impact(run: WritingRun) -> Impact:
     if run.refreshes(Stage.IMPACT):
         return _refreshed(run, run.refreshed_because)
     try:
-        return _Finding(run).found()
+        found = _Finding(run).found().measured()
     except impact.TooDeep as error:
         widened = _refreshed(run, str(error))
         widened.widened = str(error)
         return widened
+    if run.refreshed:
+        found.refreshed = _every_file(run, run.refreshed_because)
+    return found
+
+
+def _every_file(run: WritingRun, why: str) -> Reasons:
+    reasons = Reasons()
+    for file_id in run.readable_files():
+        reasons.add(file_id, "full_refresh", why)
+    return reasons
 
 
 def _refreshed(run: WritingRun, why: str) -> Impact:
-    found = Impact()
-    for file_id in run.readable_files():
-        found.files.add(file_id, "full_refresh", why)
+    found = Impact(files=_every_file(run, why))
     for row in run.read_light(FILE_CHANGES, (run.commit,)).to_pylist():
         if row["change_kind"] == "deleted" and Stage.SYNTAX.value in row["stages_touched"]:
             found.files.add(row["file_id"], "deleted_file")
@@ -75,12 +94,11 @@ class _Finding:
 
     def found(self) -> Impact:
         own = self._own_reasons()
-        exports = self._changed_exports()
-        found = Impact(exports)
+        exports = impact.changed_exports(self._export_changes)
+        found = Impact(exports, *self._looking_up())
         beyond = [each for each in exports if not each.is_local]
-        if beyond and self.bound(beyond):
-            found.callers = self._callers(beyond)
-            found.importers = self._importers(beyond)
+        if beyond:
+            found.importers.take(self._importers(beyond))
         found.importers.take(self._rewritten_names(own))
         for reasons in (own, self._semantic(own), found.callers, found.importers, self._closure(own, exports)):
             found.files.take(reasons)
@@ -109,7 +127,8 @@ class _Finding:
     def _rewritten_names(self, own: Reasons) -> Reasons:
         """Files whose imports, module names or exports lead elsewhere now though their text did not change."""
         reasons = Reasons()
-        for file_id in self._owners(PY_MODULE_INDEX) - own.files:
+        moved = self._owners(PY_MODULE_INDEX)
+        for file_id in moved - own.files:
             reasons.add(file_id, "import_module", "module name", None, 1)
         for file_id in self._owners(PY_IMPORTS_RESOLVED) - own.files:
             reasons.add(file_id, "import_module", "import resolution", None, 1)
@@ -119,7 +138,8 @@ class _Finding:
                 reasons.add(row["file_id"], "reexport", row["qname"], self._via(row["looked_up"]), 1)
         for file_id in exports - reasons.files:
             reasons.add(file_id, "reexport", "", None, 1)
-        moved = self._owners(PY_MODULE_INDEX)
+        for file_id in self._owners(DIM_QUALIFIED_NAMES) - own.files - reasons.files:
+            reasons.add(file_id, "import_module", "qualified names", None, 1)
         for row in self._imports_of(moved) if moved else ():
             reasons.add(row["file_id"], "import_module", row["module"] or "", row["target_file_id"], 1)
         return reasons.without(own.files)
@@ -148,55 +168,46 @@ class _Finding:
         """Files with changed names whose module row says that its names can't all be told."""
         files = {each.file_id for each in exports if not each.is_local}
         found = self._select(
-            self.run.state, DIM_EXPORTED_DEFS, ("file_id",), "binding = 'module' AND NOT is_enumerable", files
+            self.run.state, DIM_EXPORTED_DEFS, ("file_id",), "binding = 'module' AND NOT is_enumerable", (OWNER, files)
         )
         return frozenset(row["file_id"] for row in found)
 
-    def _callers(self, exports: Sequence[ChangedExport]) -> Reasons:
-        reasons = impact.callers(exports, self._occurrences(exports), self._candidates(exports))
-        classes = impact.changed_classes(exports, self.paths)
-        inherited = impact.subclasses(
-            classes, self._both(PY_INTERFACE, ("file_id", "entry_path", "mro"), "kind = 'mro'")
-        )
-        named: list[ChangedExport] = []
-        for file_id, own, each in inherited:
-            if file_id != each.file_id:
-                reasons.add(file_id, "override", each.qname, each.file_id, 1)
-            if each.is_constructor:
-                named += self._constructed(file_id, own)
-        for each in [each for each in exports if each.is_constructor]:
-            named += self._constructed(each.file_id, each.class_path)
-        for row in self._occurrences(named) if named else ():
-            by_symbol = next(each for each in named if row["symbol_id"] in each.symbol_ids)
-            if row["file_id"] != by_symbol.file_id:
-                reasons.add(row["file_id"], "override", by_symbol.qname, by_symbol.file_id, 2)
-        return reasons
+    def _looking_up(self) -> tuple[Reasons, Reasons]:
+        """Files of which a rule looks up a row that changed: by what they call and inherit, and by what they import.
 
-    def _constructed(self, file_id: str, entry: str) -> list[ChangedExport]:
-        """A class whose constructor is found elsewhere now, as if it had changed: whoever names it may call it."""
-        rows = self._select(
-            self.run.state,
-            DIM_EXPORTED_DEFS,
-            ("file_id", "entry_path", "qname", "own_symbol_id"),
-            "kind = 'class' AND own_symbol_id IS NOT NULL",
-            (file_id,),
-        )
-        return [
-            ChangedExport(
-                file_id,
-                entry,
-                "altered",
-                row["qname"],
-                None,
-                frozenset((row["own_symbol_id"],)),
-                True,
-                True,
-                True,
-                False,
-            )
-            for row in rows
-            if row["entry_path"] == entry
-        ]
+        Whatever the strategy, no file less: from the rules' own SQL it follows which rows they look at.
+        """
+        callers, importers = Reasons(), Reasons()
+        rules = [compile_rule(rule) for rule in registry.all_rules()]
+        lookups = frozenset[Lookup]().union(*(rule.lookups for rule in rules))
+        columns = {name: catalog.dataset(name).column_names for rule in rules for name in rule.tables}
+        reached = LookedUpFrom(lookups, columns, self._changes, self._found)
+        for each in reached.files():
+            kind, origin = impact.kind_of(each), each.origin
+            reasons = callers if kind in CALLER_REASONS else importers
+            if each.file_id != origin.file_id:
+                reasons.add(each.file_id, kind, origin.title, origin.file_id, origin.distance)
+        if reached.everything is not None:
+            for file_id in self.run.readable_files():
+                importers.add(file_id, "import_module", reached.everything.title, reached.everything.file_id, 1)
+        return callers, importers
+
+    def _changes(self, name: str, columns: frozenset[str]) -> Iterator[tuple[Row, int]]:
+        """Rows of a dataset that this run wrote, and those that they took the place of."""
+        table = catalog.dataset(name)
+        if table is DIM_EXPORTED_DEFS:
+            yield from self._export_changes
+            return
+        owners = self._owners(table)
+        for state, sign in ((self.run.previous, -1), (self.run.state, 1)):
+            yield from ((row, sign) for row in self._select(state, table, sorted(columns), "true", (OWNER, owners)))
+
+    def _found(self, question: Question) -> Iterator[Row]:
+        conditions = [_condition(column, value) for column, value in sorted(question.constants)]
+        among = [] if question.column is None else [(question.column, question.values)]
+        where = " AND ".join(conditions) or "true"
+        table, columns = catalog.dataset(question.table), sorted(question.columns)
+        return self._select(self.run.state, table, columns, where, *among)
 
     def _importers(self, exports: Sequence[ChangedExport]) -> Reasons:
         if self.run.settings.strategy == "import_closure":
@@ -205,9 +216,8 @@ class _Finding:
         rows = self._imports_of(files)
         reasons = impact.importers(exports, rows, self._mentions(rows, exports))
         leading = f"target_file_id IN ({listed(files)}) AND binding IN ('import', 'star_name')"
-        entries = impact.reexporters(
-            exports, self._both(DIM_EXPORTED_DEFS, ("file_id", "entry_path", "target_file_id", "target_entry"), leading)
-        )
+        columns = ("file_id", "entry_path", "target_file_id", "target_entry")
+        entries = impact.reexporters(exports, self._both(DIM_EXPORTED_DEFS, columns, leading))
         if entries:
             reasons.take(impact.importers_of_reexports(entries, self._imports_of(entries)))
         return reasons
@@ -222,42 +232,14 @@ class _Finding:
         names = listed(each.name for each in exports)
         found: dict[str, set[str]] = {}
         for row in self._select(
-            self.run.state, NAME_REFS, ("file_id", "name"), f"context = 'attribute' AND name IN ({names})", files
+            self.run.state,
+            NAME_REFS,
+            ("file_id", "name"),
+            f"context = 'attribute' AND name IN ({names})",
+            (OWNER, files),
         ):
             found.setdefault(row["file_id"], set()).add(row["name"])
         return {file_id: frozenset(mentioned) for file_id, mentioned in found.items()}
-
-    def _occurrences(self, exports: Sequence[ChangedExport]) -> Iterator[Row]:
-        ids = sorted({symbol_id for each in exports for symbol_id in each.symbol_ids})
-        if not ids:
-            return iter(())
-        return self._both(SCIP_OCCURRENCES, ("file_id", "symbol_id"), f"role = 'read' AND symbol_id IN ({listed(ids)})")
-
-    def _candidates(self, exports: Sequence[ChangedExport]) -> Iterator[Row]:
-        names = listed(each.qname for each in exports)
-        return self._both(DIM_QUALIFIED_NAMES, ("file_id", "qname"), f"subject_kind = 'call' AND qname IN ({names})")
-
-    def bound(self, exports: Sequence[ChangedExport]) -> frozenset[str]:
-        """The files that can see the change at all: its doubles, and what imports it or them, directly or not."""
-        if not hasattr(self, "_bound"):
-            everywhere = any(self.paths[each.file_id].endswith(BUILTIN_STUBS) for each in exports)
-            changed = frozenset(each.file_id for each in exports)
-            doubled = self._with_doubles(changed)
-            seeing = (doubled - changed).union(self._reverse_closure(doubled))
-            self._bound = frozenset(self.run.readable_files()) if everywhere else seeing
-        return self._bound
-
-    def _with_doubles(self, files: Iterable[str]) -> frozenset[str]:
-        """These files and all that have a module name of theirs: an import takes one, its symbols are those of all."""
-        doubled = frozenset(files)
-        states = (self.run.previous, self.run.state)
-        own = (self._select(state, PY_MODULE_INDEX, ("module",), "module IS NOT NULL", doubled) for state in states)
-        names = {row["module"] for rows in own for row in rows}
-        if not names:
-            return doubled
-        named = f"module IN ({listed(names)})"
-        doubles = (self._select(state, PY_MODULE_INDEX, ("file_id",), named) for state in states)
-        return doubled | {row["file_id"] for rows in doubles for row in rows}
 
     def _reverse_closure(self, starts: Iterable[str]) -> dict[str, tuple[int, str]]:
         if delta_reads.count_rows(self.run.state, PY_IMPORTS_RESOLVED, self.run.store.options) > MOST_IMPORTS_ON_DRIVER:
@@ -268,50 +250,55 @@ class _Finding:
 
     @cached_property
     def _edges(self) -> dict[str, set[str]]:
-        """target → importers: as it is now, and as it was for files whose imports changed.
-
-        A name that was asked for and not found, or found elsewhere, counts for the files that have it now.
-        """
+        """target → importers: as it is now, and as it was for files whose imports changed."""
         columns = ("file_id", "target_file_id")
         where = "target_file_id IS NOT NULL"
         rows = list(self._select(self.run.state, PY_IMPORTS_RESOLVED, columns, where))
         changed = self._owners(PY_IMPORTS_RESOLVED)
-        rows += self._select(self.run.previous, PY_IMPORTS_RESOLVED, columns, where, changed)
+        rows += self._select(self.run.previous, PY_IMPORTS_RESOLVED, columns, where, (OWNER, changed))
         return impact.import_edges_of(rows)
 
     def _imports_of(self, files: Iterable[str]) -> list[Row]:
-        return list(
-            self._both(PY_IMPORTS_RESOLVED, IMPORT_COLUMNS, f"target_file_id IN ({listed(files)})", bounded=False)
-        )
+        return list(self._both(PY_IMPORTS_RESOLVED, IMPORT_COLUMNS, f"target_file_id IN ({listed(files)})"))
 
-    def _both(self, table: Table, columns: Sequence[str], where: str, bounded: bool = True) -> Iterator[Row]:
-        """Rows of what could see the change, as they are now, and as they were where this run rewrote them."""
-        owners = self._bound if bounded and len(self._bound) <= MOST_OWNERS_LISTED else None
-        yield from self._select(self.run.state, table, columns, where, owners)
-        rewritten = self._owners(table)
-        yield from self._select(self.run.previous, table, columns, where, rewritten)
+    def _both(self, table: Table, columns: Sequence[str], where: str) -> Iterator[Row]:
+        """Rows as they are now, and as they were where this run rewrote them."""
+        yield from self._select(self.run.state, table, columns, where)
+        yield from self._select(self.run.previous, table, columns, where, (OWNER, self._owners(table)))
 
     def _select(
-        self, state: TableState, table: Table, columns: Sequence[str], where: str, owners: Iterable[str] | None = None
+        self,
+        state: TableState,
+        table: Table,
+        columns: Sequence[str],
+        where: str,
+        *among: tuple[str, Collection[str]],
     ) -> Iterator[Row]:
-        conditions = [f"({where})"]
-        if owners is not None:
-            slices = frozenset(owners)
-            if not slices:
-                return iter(())
-            conditions.append(owner_predicate(slices, table, state.buckets))
+        """Rows of a dataset that have, in each of these columns, one of the values.
+
+        Few are named in the question. Of many, the rows that are not meant are dropped before any becomes an object.
+        """
+        conditions, kept = [f"({where})"], []
+        for column, values in among:
+            if not values:
+                return
+            if len(values) > MOST_LISTED:
+                kept.append((column, values))
+            elif column == table.owner_column:
+                conditions.append(owner_predicate(values, table, state.buckets))
+            else:
+                conditions.append(f"{column} IN ({listed(values)})")
         opened = delta_reads.open_table(state.ref(table), self.run.store.options)
-        chosen = ", ".join(columns)
+        chosen = ", ".join(dict.fromkeys([*columns, *(column for column, _ in kept)]))
         found: pa.Table = delta_reads.query(opened, f"SELECT {chosen} FROM t WHERE {' AND '.join(conditions)}")
-        rows: list[Row] = found.to_pylist()
-        return iter(rows)
+        for column, values in kept:
+            found = found.filter(pc.is_in(found.column(column), pa.array(sorted(values), pa.string())))
+        for batch in found.to_batches():
+            yield from batch.to_pylist()
 
     def _owners(self, *tables: Table) -> frozenset[str]:
         """The files whose slices of these datasets this run rewrote."""
         return frozenset[str]().union(*(self.run.written[t.name].owners for t in tables if t.name in self.run.written))
-
-    def _changed_exports(self) -> list[ChangedExport]:
-        return impact.changed_exports(self._export_changes)
 
     @cached_property
     def _export_changes(self) -> list[tuple[Row, int]]:
@@ -332,6 +319,12 @@ class _Finding:
 
     def _file_at(self, path: str) -> str | None:
         return next((file_id for file_id, known in self.paths.items() if known == path), None)
+
+
+def _condition(column: str, value: str | bool) -> str:
+    if isinstance(value, bool):
+        return column if value else f"NOT {column}"
+    return f"{column} IN ({listed((value,))})"
 
 
 def paths_of(run: WritingRun) -> dict[str, str]:

@@ -42,10 +42,14 @@ ONE_TASK = {
 
 @dataclass(frozen=True)
 class Views:
-    """DataFrames by dataset; `are_small` if all of them are in memory and have few rows."""
+    """DataFrames by dataset; `are_small` if all of them are in memory and have few rows.
+
+    `are_many` if they are whole datasets and not small: what is made of them is for Spark to write.
+    """
 
     frames: Mapping[str, DataFrame]
     are_small: bool
+    are_many: bool
 
 
 @contextmanager
@@ -88,7 +92,7 @@ def views(
     are_small = not is_bulk and most <= MOST_ROWS_OF_ONE_TASK
     try:
         with one_task(run.spark, are_small):
-            yield Views(frames, are_small)
+            yield Views(frames, are_small, are_many=files is None and not are_small)
     finally:
         for frame in kept:
             frame.unpersist()

@@ -92,6 +92,7 @@ class WritingRun:
     refreshed_because: str
     moves_commit: bool
     chosen: frozenset[str] | None = None
+    starts_empty: frozenset[str] = frozenset()
     indexer: WarmIndexer | None = None
     ahead: Ahead | None = None
     seconds: dict[str, float] = field(default_factory=dict)
@@ -125,7 +126,7 @@ class WritingRun:
     @property
     def is_noop(self) -> bool:
         """Nothing to do after all: another run built this very state while this one waited for the lock."""
-        return self.moves_commit and not self.refreshed and self.stays_on_commit
+        return self.moves_commit and not self.refreshed and self.stays_on_commit and not self.starts_empty
 
     def refreshes(self, stage: Stage) -> bool:
         """Whether all files are rebuilt in this stage, whatever changed."""
@@ -182,9 +183,9 @@ class WritingRun:
         schema = table.arrow_schema().append(pa.field("delta", pa.int64()))
         return frame_of(self.spark, pa.Table.from_pylist(rows, schema=schema))
 
-    def replace(self, table: Table, rows: DataFrame | pa.Table, scope: Scope) -> Written:
+    def replace(self, table: Table, rows: DataFrame | pa.Table, scope: Scope, is_bulk: bool = False) -> Written:
         """Swap slices of a dataset, and read it with them from here on."""
-        written = self.store.replace_files(self.state, table, rows, scope, self.attempt)
+        written = self.store.replace_files(self.state, table, rows, scope, self.attempt, is_bulk=is_bulk)
         self.state = self.state.advanced(written.ref)
         self.written[table.name] = written
         return written
@@ -413,6 +414,7 @@ def _begin(
             refreshed_because=_because(full, fingerprints, recovered),
             moves_commit=target is not None,
             chosen=chosen,
+            starts_empty=recovered.starts_empty,
         )
     except BaseException:
         lock.release()

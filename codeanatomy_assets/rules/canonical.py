@@ -10,7 +10,7 @@ from sqlglot import exp
 from sqlglot.optimizer.qualify_columns import quote_identifiers
 from sqlglot.optimizer.scope import Scope, traverse_scope
 
-from codeanatomy_assets.rules.reading import DIALECT
+from codeanatomy_assets.rules.parsing import DIALECT
 from codeanatomy_assets.rules.sources import Source, is_lateral, lateral_columns, sources_of
 
 

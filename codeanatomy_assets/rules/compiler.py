@@ -7,9 +7,9 @@ loaded, and a rule is compiled once in a process.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 from codeanatomy_assets.contracts import exports, names, relationships, repository, symbols, syntax
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from codeanatomy_assets.contracts.lookups import Lookup
     from codeanatomy_assets.rules.lineage import Origin
-    from codeanatomy_assets.rules.reading import Reader
+    from codeanatomy_assets.rules.parsing import Reader
 
 # What rules may read: the datasets of the stages before theirs whose rows belong to a file.
 SOURCES: tuple[Table, ...] = tuple(
@@ -60,7 +60,7 @@ class CompiledRule:
         """The tables that must be at hand when it runs."""
         return tuple(self.reads)
 
-    @property
+    @cached_property
     def lookups(self) -> frozenset[Lookup]:
         """The rows of other files that it needs beside the owner files' slices."""
         from codeanatomy_assets.rules.lookups import lookups_of
@@ -74,23 +74,22 @@ class CompiledRule:
 
         return json.dumps(serde.dump(self._tree))
 
-    def spark_sql(self, scoped: bool = False, buckets: Sequence[int] = ()) -> str:
-        """What Spark runs. Scoped: only rows of the files in `scope_files(file_id)`; with buckets, tables that have
-        their `bucket` column are pruned by it."""
+    def spark_sql(self, scoped: bool = False) -> str:
+        """What Spark runs. Scoped: only rows of the files in `scope_files(file_id)`."""
         from codeanatomy_assets.rules.canonical import text_of
 
-        return text_of(self._in_scope(scoped, buckets))
+        return text_of(self._in_scope(scoped))
 
-    def template(self, scoped: bool = False, buckets: Sequence[int] = ()) -> str:
+    def template(self, scoped: bool = False) -> str:
         """The same with tables in braces, as `spark.sql(template, **dataframes)` takes it."""
         from codeanatomy_assets.rules.canonical import template_of
 
-        return template_of(self._in_scope(scoped, buckets))
+        return template_of(self._in_scope(scoped))
 
-    def _in_scope(self, scoped: bool, buckets: Sequence[int]) -> exp.Query:
+    def _in_scope(self, scoped: bool) -> exp.Query:
         from codeanatomy_assets.rules.scoping import scoped as in_scope
 
-        return in_scope(self._tree, "file_id", buckets) if scoped else self._tree
+        return in_scope(self._tree, "file_id") if scoped else self._tree
 
 
 def compile_rule(rule: Rule, tables: Iterable[Table] = SOURCES) -> CompiledRule:
@@ -103,7 +102,7 @@ def _compiled(rule: Rule, tables: tuple[Table, ...]) -> CompiledRule:
     from codeanatomy_assets.rules.canonical import canonical, fingerprint, text_of
     from codeanatomy_assets.rules.expression_types import Types
     from codeanatomy_assets.rules.lineage import Lineage
-    from codeanatomy_assets.rules.reading import Reader
+    from codeanatomy_assets.rules.parsing import Reader
 
     by_name = {table.name: table for table in tables}
     reader = Reader(rule, by_name)
@@ -159,7 +158,7 @@ def _completed(rule: Rule, body: exp.Query) -> exp.Query:
     """The contract's columns in its order, around the author's: the rule's name and the id added, the types cast."""
     from sqlglot import exp
 
-    from codeanatomy_assets.rules.reading import DIALECT, id_expression
+    from codeanatomy_assets.rules.parsing import DIALECT, id_expression
 
     def authored(name: str) -> exp.Expr:
         return exp.Literal.string(rule.name) if name == "rule" else exp.column(name, table=BODY)

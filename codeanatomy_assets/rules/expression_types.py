@@ -16,7 +16,7 @@ from codeanatomy_assets.contracts.types import BOOLEAN, DOUBLE, INT, LONG, STRIN
 from codeanatomy_assets.rules.sources import branches, is_lateral, lateral_columns, select_of, sources_of
 
 if TYPE_CHECKING:
-    from codeanatomy_assets.rules.reading import Reader
+    from codeanatomy_assets.rules.parsing import Reader
 
 NULL = Scalar("void")
 NUMBERS = (INT, LONG, DOUBLE)

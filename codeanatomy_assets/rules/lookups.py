@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 from sqlglot.optimizer.scope import Scope, build_scope
 
-from codeanatomy_assets.contracts.lookups import Giver, Lookup
+from codeanatomy_assets.contracts.lookups import Constants, Giver, Lookup
 from codeanatomy_assets.contracts.table import Table
 from codeanatomy_assets.contracts.types import STRING
 from codeanatomy_assets.rules.scoping import Pin, can_restrict, passes_through, spread
@@ -29,6 +29,7 @@ from codeanatomy_assets.rules.sources import (
 )
 
 OWNER = "file_id"
+LOCALS = ".<locals>"
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,15 @@ class _Mention:
     node: int
     column: str
     fields: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Use:
+    """What a SELECT does with a table that it mentions: see Lookup."""
+
+    columns: frozenset[str]
+    constants: Constants
+    compared: frozenset[tuple[str, str]]
 
 
 # Of a column: the values that a restriction leaves it. None are the files in scope.
@@ -57,6 +67,7 @@ class _Analysis:
         self.tables = tables
         self.root = root
         self.mentioned: dict[int, str] = {}
+        self.used: dict[int, _Use] = {}
         self.restricted: dict[int, _Restrictions] = {}
         self._users: dict[int, list[_Restrictions]] = defaultdict(list)
 
@@ -79,12 +90,35 @@ class _Analysis:
                 if isinstance(source, exp.Table):
                     self.mentioned[id(source)] = source.name
                     self.restricted[id(source)] = given
+                    self.used[id(source)] = self._use(branch, alias)
                 elif is_lateral(source):
                     continue
                 elif source.is_cte:
                     self._users[id(source.expression)].append(given)
                 else:
                     self._look_into(source, given)
+
+    def _use(self, branch: Scope, alias: str) -> _Use:
+        select = select_of(branch)
+        laterals = (column for lateral in select.args.get("laterals") or () for column in lateral.find_all(exp.Column))
+        columns = frozenset(column.name for column in (*branch.columns, *laterals) if column.table == alias)
+        where = select.args.get("where")
+        asked = [each.args["on"] for each in select.args.get("joins") or () if each.alias_or_name == alias]
+        asked += [where.this] if where is not None else []
+        conditions = [each.unnest() for on in asked for each in (on.flatten() if isinstance(on, exp.And) else [on])]
+        constants = (_constant(condition, alias) for condition in conditions)
+        compared = (each for condition in conditions for each in self._names_compared(branch, condition, alias))
+        return _Use(columns, frozenset(each for each in constants if each is not None), frozenset(compared))
+
+    def _names_compared(self, branch: Scope, condition: exp.Expr, alias: str) -> Iterator[tuple[str, str]]:
+        """The column of this table that must equal a name, with the column or field that holds or begins the name."""
+        if not isinstance(condition, exp.EQ):
+            return
+        for mine, other in ((condition.left, condition.right), (condition.right, condition.left)):
+            own, name = _without_locals(mine), _beginning(other)
+            if isinstance(own, exp.Column) and own.table == alias and name is not None:
+                for held in self._values(branch, name) or ():
+                    yield own.name, held.fields[-1] if held.fields else held.column
 
     def _pins(self, branch: Scope, scope: Scope, restrictions: _Restrictions) -> dict[Pin, _Values]:
         """(source, column) → the values it can be restricted to: from outside, or by those of sources before it."""
@@ -139,7 +173,8 @@ class _Analysis:
         name, restricted = self.mentioned[node], self.restricted[node]
         if OWNER in restricted and restricted[OWNER] is None:
             return None
-        whole = Lookup(name)
+        use = self.used[node]
+        whole = Lookup(name, columns=use.columns, constants=use.constants, compared=use.compared)
         if node in way:
             return whole
         usable = [column for column in restricted if self.tables[name].column(column).type == STRING]
@@ -151,14 +186,15 @@ class _Analysis:
             givers = [self._giver(mention, (*way, node)) for mention in values]
             told = [giver for giver in givers if giver is not None]
             if len(told) == len(givers):
-                return Lookup(name, column, frozenset(told))
+                return replace(whole, column=column, givers=frozenset(told))
         return whole
 
     def _giver(self, mention: _Mention, way: tuple[int, ...]) -> Giver | None:
         lookup = self._lookup(mention.node, way)
         if lookup is not None and lookup.column is None:
             return None
-        return Giver(self.mentioned[mention.node], mention.column, mention.fields, lookup)
+        constants = self.used[mention.node].constants if lookup is None else frozenset()
+        return Giver(self.mentioned[mention.node], mention.column, mention.fields, lookup, constants)
 
 
 def _common(users: Iterable[_Restrictions]) -> _Restrictions:
@@ -173,6 +209,37 @@ def _common(users: Iterable[_Restrictions]) -> _Restrictions:
             elif None not in all_values:
                 common[column] = frozenset[_Mention]().union(*(each for each in all_values if each is not None))
     return common
+
+
+def _constant(condition: exp.Expr, alias: str) -> tuple[str, str | bool] | None:
+    """The column of this table that must have a value, with it: a row with another one could as well be missing."""
+    if isinstance(condition, exp.Column) and condition.table == alias:
+        return condition.name, True
+    if isinstance(condition, exp.EQ):
+        for mine, value in ((condition.left, condition.right), (condition.right, condition.left)):
+            if isinstance(mine, exp.Column) and mine.table == alias:
+                if isinstance(value, exp.Literal) and value.is_string:
+                    return mine.name, value.name
+                if isinstance(value, exp.Boolean):
+                    return mine.name, bool(value.this)
+    return None
+
+
+def _beginning(value: exp.Expr) -> exp.Expr | None:
+    """What a name is, or begins with up to a dot: `CONCAT(that, '.…')`."""
+    if isinstance(value, exp.Concat) and len(value.expressions) > 1:
+        first, second = value.expressions[:2]
+        is_dotted = isinstance(second, exp.Literal) and second.is_string and second.name.startswith(".")
+        return _beginning(first) if is_dotted else None
+    return _without_locals(value)
+
+
+def _without_locals(value: exp.Expr) -> exp.Expr:
+    """What `REPLACE(…, '.<locals>', '')` is made of: such a name differs in that alone."""
+    if isinstance(value, exp.Replace) and value.expression.name == LOCALS and not value.args["replacement"].name:
+        held: exp.Expr = value.this
+        return held
+    return value
 
 
 def _compared(join: exp.Join, earlier: set[str]) -> Iterator[tuple[str, exp.Expr]]:

@@ -12,6 +12,8 @@ from codeanatomy_assets.contracts.types import Array, Struct
 from codeanatomy_assets.errors import CodeAnatomyError
 
 FEWEST_EXAMPLES = 4
+# The files that a scoped rule is run for, as its SQL calls them.
+SCOPE_TABLE = "scope_files"
 
 # What an author selects. The compiler adds `rel_id` and `rule`, casts, and brings them into the contract's order.
 AUTHORED = (

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import reduce
 from typing import TYPE_CHECKING
 
 from codeanatomy_assets.rules.compiler import CompiledRule
-from codeanatomy_assets.rules.rule import RuleError
+from codeanatomy_assets.rules.rule import SCOPE_TABLE, RuleError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-SCOPE_TABLE = "scope_files"
 
 
 def run(
@@ -20,13 +18,9 @@ def run(
     rules: Iterable[CompiledRule],
     views: Mapping[str, DataFrame],
     scope: DataFrame | None = None,
-    buckets: Sequence[int] = (),
 ) -> DataFrame:
-    """The rows of all these rules over the tables given by name; with a scope, of its files (`file_id`) alone.
-
-    Buckets prune the tables in scope, whose DataFrames then need their `bucket` column.
-    """
-    found = [_run_one(spark, rule, views, scope, buckets) for rule in rules]
+    """The rows of all these rules over the tables given by name; with a scope, of its files (`file_id`) alone."""
+    found = [_run_one(spark, rule, views, scope) for rule in rules]
     if not found:
         raise ValueError("no rules to run")
     return reduce(lambda before, rows: before.unionAll(rows), found)
@@ -37,7 +31,6 @@ def _run_one(
     rule: CompiledRule,
     views: Mapping[str, DataFrame],
     scope: DataFrame | None,
-    buckets: Sequence[int],
 ) -> DataFrame:
     absent = [name for name in rule.tables if name not in views]
     if absent:
@@ -46,4 +39,4 @@ def _run_one(
     if scope is not None:
         given[SCOPE_TABLE] = scope
     # Spark binds a DataFrame to a name in braces for this statement only.
-    return spark.sql(rule.template(scope is not None, buckets), None, **given)
+    return spark.sql(rule.template(scope is not None), None, **given)

@@ -9,14 +9,14 @@ way is barred (an aggregate or window that mixes files) the semi-join goes in ju
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
 from sqlglot import exp
 from sqlglot.optimizer.scope import Scope, build_scope
 
-from codeanatomy_assets.contracts.table import BUCKET
+from codeanatomy_assets.rules.rule import SCOPE_TABLE
 from codeanatomy_assets.rules.sources import (
     Source,
     branches,
@@ -27,7 +27,6 @@ from codeanatomy_assets.rules.sources import (
     sources_of,
 )
 
-SCOPE_TABLE = "scope_files"
 SCOPE_COLUMN = "file_id"
 SCOPE_ALIAS = "_scope"
 INNER_ALIAS = "_whole"
@@ -46,13 +45,13 @@ class _Reference:
     columns: frozenset[str]
 
 
-def scoped(tree: exp.Query, column: str, buckets: Sequence[int] = ()) -> exp.Query:
-    """The tree restricted to rows whose column is among the impacted files; with buckets, tables are pruned by them."""
+def scoped(tree: exp.Query, column: str) -> exp.Query:
+    """The tree restricted to rows whose column is among the impacted files."""
     tree = tree.copy()
     root = build_scope(tree)
     assert root is not None, "a query has a scope"
     for reference, pinned in _restrictions(root, column):
-        _restrict(reference, pinned, buckets)
+        _restrict(reference, pinned)
     return tree
 
 
@@ -174,7 +173,7 @@ def _equalities(select: exp.Select) -> Iterator[tuple[Pin, Pin]]:
                     yield right, left
 
 
-def _restrict(reference: _Reference, column: str, buckets: Sequence[int]) -> None:
+def _restrict(reference: _Reference, column: str) -> None:
     """Put `(SELECT … FROM source LEFT SEMI JOIN scope_files)` in the place of a source, under the same alias."""
     node = next(node for name, node in reference.scope.references if name == reference.alias)
     holder = node if isinstance(node, exp.Table) else node.parent
@@ -192,9 +191,6 @@ def _restrict(reference: _Reference, column: str, buckets: Sequence[int]) -> Non
             expressions=[exp.Anonymous(this="BROADCAST", expressions=[exp.to_identifier(SCOPE_ALIAS, quoted=True)])]
         ),
     )
-    if buckets and isinstance(reference.source, exp.Table) and column == SCOPE_COLUMN:
-        numbers = [exp.Literal.number(bucket) for bucket in sorted(set(buckets))]
-        inner = inner.where(exp.In(this=_column(BUCKET, INNER_ALIAS), expressions=numbers))
     holder.replace(inner.subquery(exp.to_identifier(reference.alias, quoted=True)))
 
 

@@ -16,7 +16,7 @@ from codeanatomy_assets.storage import delta_reads
 from codeanatomy_assets.storage.delta_store import Attempt, DeltaStore
 from codeanatomy_assets.storage.ledger import Ledger, LedgerRow
 from codeanatomy_assets.storage.state_folder import StateFolder
-from codeanatomy_assets.storage.table_state import TableRef, TableState, table_path
+from codeanatomy_assets.storage.table_state import TableRef, TableState, is_of_schema, table_path
 
 KEPT_ATTEMPTS = 50
 
@@ -85,7 +85,9 @@ def recover(
             path = f"{path}-{attempt.number}"
         emptied = _emptied(store, table, path, attempt, restored)
         refs[emptied.name] = emptied
-        previous[emptied.name] = known if known is not None and _is_intact(store, known) else emptied.at(0)
+        # A table of another bucket count still tells what was there; of another schema it has not today's columns.
+        is_readable = known is not None and is_of_schema(known, table) and _is_intact(store, known)
+        previous[emptied.name] = known if known is not None and is_readable else emptied
         starts_empty.add(emptied.name)
     told_against = TableState(previous, last.state.buckets if last else wanted)
     return Recovered(last, TableState(refs, wanted), told_against, tuple(restored), frozenset(starts_empty))

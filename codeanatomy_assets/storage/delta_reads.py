@@ -21,7 +21,6 @@ MOST_OWNERS_IN_PREDICATE = 500
 # Spark would take them in a path for patterns.
 GLOB_CHARACTERS = frozenset("*?[]{}\\")
 GONE = ("delete", "update_preimage")
-FEED_COLUMNS = ("_change_type", "_commit_version", "_commit_timestamp")
 
 
 _opened: dict[tuple[str, int], DeltaTable] = {}
@@ -57,7 +56,18 @@ def read(spark: SparkSession, state: TableState, table: Table, owners: Iterable[
     rows = spark.read.format("delta").option("versionAsOf", ref.version).load(ref.path)
     if owners is not None:
         rows = scoped(rows, table, state.buckets, owners)
-    return _of_dataset(rows, table).select(*table.column_names)
+    return _with_all_columns(_of_dataset(rows, table), table)
+
+
+def _with_all_columns(rows: DataFrame, table: Table) -> DataFrame:
+    """A table of an older schema has null for columns that came later."""
+    from pyspark.sql import functions as F
+
+    here = set(rows.columns)
+    fields = table.spark_schema().fields
+    return rows.select(
+        *(each.name if each.name in here else F.lit(None).cast(each.dataType).alias(each.name) for each in fields)
+    )
 
 
 def read_files(
@@ -109,7 +119,8 @@ def read_light(
         return schema.empty_table()
     condition = [] if chosen is None else [owner_predicate(chosen, table, state.buckets)]
     condition += [f"({where})"] if where else []
-    return query(open_table(state.ref(table), storage_options), _selection(table, condition, wanted)).cast(schema)
+    opened = open_table(state.ref(table), storage_options)
+    return query(opened, _selection(opened, table, condition, wanted)).cast(schema)
 
 
 def stream(
@@ -117,17 +128,19 @@ def stream(
 ) -> Iterator[pa.RecordBatch]:
     """A whole dataset without a JVM, batch by batch, never held whole, in the contract's types."""
     opened = open_table(state.ref(table), storage_options)
-    reader = QueryBuilder().register("t", opened).execute(_selection(table, [], table.column_names))
+    reader = QueryBuilder().register("t", opened).execute(_selection(opened, table, [], table.column_names))
     schema = table.arrow_schema()
     for batch in pa.RecordBatchReader.from_stream(reader):
         yield from pa.Table.from_batches([batch]).cast(schema).to_batches()
 
 
-def _selection(table: Table, conditions: list[str], names: Iterable[str]) -> str:
+def _selection(opened: DeltaTable, table: Table, conditions: list[str], names: Iterable[str]) -> str:
+    """A table of an older schema has null for columns that came later."""
     if table.stored_in:
         conditions = [*conditions, f"rule = '{table.name}'"]
     where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
-    columns = ", ".join(f'"{name}"' for name in names)
+    here = {each.name for each in opened.schema().fields}
+    columns = ", ".join(f'"{name}"' if name in here else f'NULL AS "{name}"' for name in names)
     return f"SELECT {columns} FROM t{where}"
 
 

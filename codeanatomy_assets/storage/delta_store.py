@@ -182,10 +182,12 @@ class DeltaStore:
         scope: Scope,
         attempt: Attempt,
         part: str = "",
+        is_bulk: bool = False,
     ) -> Written:
         """Swap the slices in scope for these rows, in one commit, or in none if nothing differs.
 
-        `part` tells several writes of one attempt to one table apart: a write is replayed as a no-op.
+        `part` tells several writes of one attempt to one table apart: a write is replayed as a no-op. Rows that are
+        known to be many (`is_bulk`) are not computed up to the limit first, to find that out.
         """
         ref = state.ref(table)
         if scope.owners is not None and not scope.owners:
@@ -201,7 +203,7 @@ class DeltaStore:
             raise TableMoved(f"{ref.name} is at version {latest.version}, this run left it at {ref.version}")
         write = _Write(state, table, scope, attempt, transaction, spent)
         if not isinstance(rows, pa.Table):
-            rows = self._small_enough(rows, scope)
+            rows = rows if is_bulk else self._small_enough(rows, scope)
         elif rows.num_rows > self.limits.rows or rows.nbytes > self.limits.bytes:
             rows = frame_of(self.spark(), rows)
         return self._replace_light(write, rows) if isinstance(rows, pa.Table) else self._replace_spark(write, rows)
@@ -276,14 +278,14 @@ class DeltaStore:
         return Written(ref, frozenset(differing), sum(differing.values()), "spark")
 
     def _fill_spark(self, write: _Write, rows: DataFrame) -> Written:
-        """The first rows of a dataset: nothing to compare with, and computed once, whatever their number."""
-        if rows.isEmpty():
-            return write.nothing()
+        """The first rows of a dataset: nothing to compare with, and computed once, whatever their number.
+
+        To ask first whether there are any would compute most of them; an empty commit is the smaller cost.
+        """
         filled = write.state.advanced(self._save_spark(write, rows, None))
-        owners = self._owners(filled, write.table)
-        return Written(
-            filled.ref(write.table), owners, delta_reads.count_rows(filled, write.table, self.options), "spark"
-        )
+        count = delta_reads.count_rows(filled, write.table, self.options)
+        owners = self._owners(filled, write.table) if count else frozenset[str]()
+        return Written(filled.ref(write.table), owners, count, "spark")
 
     def _save_spark(self, write: _Write, rows: DataFrame, owners: frozenset[str] | None) -> TableRef:
         """One commit of Spark's writer. Only a whole replacement goes without a predicate."""

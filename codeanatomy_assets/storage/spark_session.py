@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 START_TIMEOUT_SECONDS = 180
 END_TIMEOUT_SECONDS = 30
 LAST_WORDS_BYTES = 4000
+REMEDY = "check CODEANATOMY_DRIVER_MEMORY, CODEANATOMY_SPARK_MASTER and CODEANATOMY_SPARK_CONF"
 OPENED_PACKAGES = (
     "java.lang", "java.lang.invoke", "java.lang.reflect", "java.io", "java.net", "java.nio", "java.util",
     "java.util.concurrent", "java.util.concurrent.atomic", "jdk.internal.ref", "sun.nio.ch", "sun.nio.cs",
@@ -70,7 +71,6 @@ class SparkSettings:
             # Python workers are started with -m, which would import from the folder they are started in.
             "spark.executorEnv.PYTHONSAFEPATH": "1",
             "spark.driver.host": "127.0.0.1",
-            "spark.driver.bindAddress": "127.0.0.1",
             "spark.ui.enabled": "false",
             "spark.ui.showConsoleProgress": "false",
             "spark.log.level": "ERROR",
@@ -220,10 +220,11 @@ class _Gateway:
     def _last_words(self) -> str:
         log = self._settings.log_file
         if log is None or not log.exists():
-            return "it left no log"
+            return f"it left no log; {REMEDY}"
         with log.open("rb") as words:
             words.seek(max(self._logged_before, log.stat().st_size - LAST_WORDS_BYTES))
-            return words.read().decode(errors="replace").strip() or "it left no word in its log"
+            last = words.read().decode(errors="replace").strip()
+        return f"{REMEDY}; {log} ends with:\n{last}" if last else f"it left no word in {log}; {REMEDY}"
 
 
 def _gateway_command(settings: SparkSettings, home: Path, scratch: str) -> list[str]:

@@ -63,6 +63,11 @@ def table_path(root: str, table: Table, buckets: int) -> str:
     return f"{root}/{table.storage_name}/{shape}"
 
 
+def is_of_schema(ref: TableRef, table: Table) -> bool:
+    """Whether a table was made for today's columns, with whatever buckets."""
+    return ref.path.rpartition("/")[2].split("-")[0] == f"v{table.schema_version}"
+
+
 def owner_predicate(owners: Iterable[str], table: Table, buckets: int, column_prefix: str = "") -> str:
     """SQL that holds for exactly the rows of these owners, and prunes by bucket first."""
     listed = sorted(set(owners))

@@ -4,21 +4,49 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
 from itertools import accumulate
 from typing import Any
+
+UTF_8 = ("utf-8", "utf-8-sig")
+# Of each byte, whether it is a character that words have; of bytes beyond ASCII only the text tells.
+_NO, _YES, _BEYOND = 0, 1, 4
+_WORD_BYTES = bytes(_BEYOND if byte > 127 else _YES if f"_{chr(byte)}".isidentifier() else _NO for byte in range(256))
 
 
 class Borders:
     """The offsets of a file where a span may begin or end."""
 
     def __init__(self, content: bytes, encoding: str | None) -> None:
-        self._text, offsets = _decoded(content, encoding or "utf-8")
-        self._place = None if offsets is None else {offset: index for index, offset in enumerate(offsets)}
+        self._content = content
+        self._encoding = encoding or "utf-8"
+        is_plain = self._encoding in UTF_8 or content.isascii()
+        self._words = content.translate(_WORD_BYTES) if is_plain else None
 
     def holds(self, bstart: int, bend: int) -> bool:
         return self._is_border(bstart) and self._is_border(bend)
 
     def _is_border(self, offset: int) -> bool:
+        """Nearly always the two bytes tell; the text is decoded where they don't."""
+        words = self._words
+        if words is None or not 0 < offset < len(words) or words[offset - 1] + words[offset] > _YES:
+            return self._is_border_of_text(offset)
+        return True
+
+    @cached_property
+    def _text(self) -> str:
+        return self._decoded[0]
+
+    @cached_property
+    def _place(self) -> dict[int, int] | None:
+        offsets = self._decoded[1]
+        return None if offsets is None else {offset: index for index, offset in enumerate(offsets)}
+
+    @cached_property
+    def _decoded(self) -> tuple[str, list[int] | None]:
+        return _decoded(self._content, self._encoding)
+
+    def _is_border_of_text(self, offset: int) -> bool:
         index = offset if self._place is None else self._place.get(offset, -1)
         if not 0 <= index <= len(self._text):
             return False

@@ -228,7 +228,7 @@ class _AllNames:
 
     @classmethod
     def of(cls, refs: Iterable[Row]) -> _AllNames:
-        touches = [row for row in refs if row["context"] == "export"]
+        touches = sorted((row for row in refs if row["context"] == "export"), key=lambda row: row["bstart"])
         named = {usage: {row["name"] for row in touches if row["usage"] == usage} for usage in _LISTING}
         opaque = [row["dotted"] for row in touches if row["usage"] == "all_opaque"]
         taken = tuple(dotted for dotted in opaque if dotted is not None and dotted.endswith(".__all__"))

@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import pyarrow as pa
@@ -63,6 +63,14 @@ class ModuleFacts:
             tuple(taken_from),
         )
 
+    def shown_alone(self) -> set[str]:
+        """The names that it shows by its own words, not by those of others."""
+        return {fact.name for fact in self.facts if fact.is_public} | (self.listed or frozenset())
+
+    def passes_on(self, name: str) -> bool:
+        """Whether it shows a name that a star brought it."""
+        return name in self.listed if self.listed is not None else not name.startswith("_")
+
     def module_names(self, name: str) -> tuple[Fact, ...]:
         return tuple(fact for fact in self.by_entry.get(name, ()) if fact.is_module_name and fact.is_effective)
 
@@ -80,10 +88,8 @@ class Target:
     symbol_id: str | None = None
     hops: int = 0
 
-    def further(self) -> Target:
-        return Target(
-            self.kind, self.file_id, self.def_id, self.entry, self.qname, self.symbol, self.symbol_id, self.hops + 1
-        )
+    def further(self, hops: int = 1) -> Target:
+        return replace(self, hops=self.hops + hops) if hops else self
 
 
 class Facts:
@@ -94,20 +100,77 @@ class Facts:
     ) -> None:
         self._known = dict(known)
         self._load = load
+        self._shown: dict[str, Shown] = {}
 
     def of(self, file_id: str) -> ModuleFacts | None:
         if file_id not in self._known and self._load is not None:
             self._known[file_id] = self._load(file_id)
         return self._known.get(file_id)
 
+    def shown(self, file_id: str) -> Shown:
+        if file_id not in self._shown:
+            self._shown[file_id] = shown_by(file_id, self, self._shown)
+        return self._shown[file_id]
+
+
+@dataclass(frozen=True)
+class Shown:
+    """The names that a star takes from a module, and all that was asked for to tell."""
+
+    names: frozenset[str]
+    asked: frozenset[str]
+
+
+def shown_by(file_id: str, facts: Facts, known: Mapping[str, Shown]) -> Shown:
+    """Names go from module to module along stars and lists that are taken over, until no module gets a new one.
+
+    Whose list a module takes over is told by names that it binds or imports, not by stars.
+    """
+    asked: set[str] = set()
+    names: dict[str, set[str]] = {}
+    takers: dict[str, list[tuple[str, bool]]] = defaultdict(list)
+    due = [file_id]
+    while due:
+        each = due.pop()
+        if each in names:
+            continue
+        if each in known:
+            names[each] = set(known[each].names)
+            asked |= known[each].asked
+            continue
+        walk = _Walk(facts, asked, follows_stars=False)
+        module = walk.asked(each, ALL_NAMES)
+        names[each] = module.shown_alone() if module is not None else set()
+        for source, is_star in walk.shows_too(module) if module is not None else ():
+            takers[source].append((each, is_star))
+            due.append(source)
+    fresh = dict(names)
+    while fresh:
+        source, new = fresh.popitem()
+        for taker, is_star in takers[source]:
+            module = facts.of(taker)
+            assert module is not None
+            taken = {name for name in new if not is_star or module.passes_on(name)} - names[taker]
+            if taken:
+                names[taker] |= taken
+                fresh[taker] = fresh.get(taker, set()) | taken
+    return Shown(frozenset(names[file_id]), frozenset(asked))
+
 
 @dataclass
 class _Walk:
-    """One name on its way, noting all it asks for."""
+    """One name on its way, noting all it asks for.
+
+    Each walk starts with nothing but facts, so that its end depends on them alone, and not on walks before it.
+    """
 
     facts: Facts
     looked_up: set[str] = field(default_factory=set)
-    seen: set[tuple[str, str]] = field(default_factory=set)
+    follows_stars: bool = True
+    # Names that are being followed, and what others led to, if the way met none of the former.
+    above: set[tuple[str, str]] = field(default_factory=set)
+    followed: dict[tuple[str, str], list[Target]] = field(default_factory=dict)
+    loops_met: int = 0
 
     def asked(self, file_id: str, entry: str) -> ModuleFacts | None:
         self.looked_up.add(f"{file_id} {entry}")
@@ -115,32 +178,58 @@ class _Walk:
 
     def named(self, file_id: str, name: str) -> list[Target]:
         """What a module's name leads to; nothing if it has none, or on the second visit of a loop."""
-        if (file_id, name) in self.seen:
+        key = (file_id, name)
+        if key in self.above:
+            self.loops_met += 1
             return []
-        self.seen.add((file_id, name))
-        try:
-            module = self.asked(file_id, name)
-            if module is None:
-                return []
-            bound = module.module_names(name)
-            if bound:
-                return _distinct(target for fact in bound for target in self.led_by(module, fact))
-            return self.behind_stars(module, name)
-        finally:
-            self.seen.discard((file_id, name))
+        if key not in self.followed:
+            loops_met = self.loops_met
+            targets = self._nearest(file_id, name)
+            if self.loops_met > loops_met:
+                return targets
+            self.followed[key] = targets
+        return self.followed[key]
 
-    def behind_stars(self, module: ModuleFacts, name: str) -> list[Target]:
-        self.asked(module.file_id, STARS)
+    def _nearest(self, file_id: str, name: str) -> list[Target]:
+        """Led to by the module, if it binds the name, or else by the modules behind stars that show it."""
+        begun = {(file_id, name)}
+        self.above |= begun
         found: list[Target] = []
-        for star in module.stars:
-            if star.source_file_id is None:
-                continue
-            if star.source_name is not None:
-                if star.source_name == name and self.lists(star.source_file_id, name) and star.submodule_file_id:
-                    found += [target.further() for target in self.module(star.submodule_file_id)]
-            elif name in self.shown(star.source_file_id):
-                found += [target.further() for target in self.named(star.source_file_id, name)]
+        ring, hops = [file_id], 0
+        while ring:
+            further: list[str] = []
+            for module in filter(None, [self.asked(each, name) for each in ring]):
+                bound = module.module_names(name)
+                targets = [target for fact in bound for target in self.led_by(module, fact)]
+                if not bound and self.follows_stars:
+                    targets = self.starred_submodules(module, name)
+                    further += self.behind_stars(module, name)
+                found += [target.further(hops) for target in targets]
+            ahead = {(each, name): each for each in further if (each, name) not in begun}
+            self.loops_met += len(ahead.keys() & self.above)
+            ring, hops = [each for key, each in ahead.items() if key not in self.above], hops + 1
+            begun |= {(each, name) for each in ring}
+            self.above |= begun
+        self.above -= begun
         return _distinct(found)
+
+    def behind_stars(self, module: ModuleFacts, name: str) -> Iterator[str]:
+        """The modules that the module's stars take this name from."""
+        self.asked(module.file_id, STARS)
+        for star in module.stars:
+            source = star.source_file_id if star.source_name is None else None
+            if source is not None and name in self.shown(source):
+                yield source
+
+    def starred_submodules(self, module: ModuleFacts, name: str) -> list[Target]:
+        """The module of this name, if a star brings it because a package's `__all__` lists it."""
+        return [
+            target.further()
+            for star in module.stars
+            if star.source_file_id is not None and star.source_name == name and star.submodule_file_id is not None
+            if self.lists(star.source_file_id, name)
+            for target in self.module(star.submodule_file_id)
+        ]
 
     def lists(self, file_id: str, name: str) -> bool:
         """Whether a package's `__all__` lists a name that it does not bind: a submodule, then."""
@@ -197,27 +286,19 @@ class _Walk:
 
     def shown(self, file_id: str) -> frozenset[str]:
         """The names that a star takes from a module."""
-        return self._shown(file_id, frozenset())
+        shown = self.facts.shown(file_id)
+        self.looked_up |= shown.asked
+        return shown.names
 
-    def _shown(self, file_id: str, above: frozenset[str]) -> frozenset[str]:
-        module = self.asked(file_id, ALL_NAMES)
-        if module is None or file_id in above:
-            return frozenset()
-        above |= {file_id}
-        names = {fact.name for fact in module.facts if fact.is_public}
-        hidden = module.listed
+    def shows_too(self, module: ModuleFacts) -> Iterator[tuple[str, bool]]:
+        """The modules whose names this one shows beside its own, and whether by a star."""
         for star in module.stars:
             if star.source_file_id is not None and star.source_name is None:
-                behind = self._shown(star.source_file_id, above)
-                names |= {
-                    name for name in behind if hidden is None and not name.startswith("_") or name in (hidden or ())
-                }
-        names |= hidden or frozenset()
+                yield star.source_file_id, True
         for dotted in module.taken_from:
             for target in self.chain(module, dotted.split(".")[:-1]):
                 if target.kind == "module" and target.file_id is not None:
-                    names |= self._shown(target.file_id, above)
-        return frozenset(names)
+                    yield target.file_id, False
 
 
 def own_target(module: ModuleFacts, fact: Fact) -> Target:
@@ -259,7 +340,7 @@ def exported_rows(module: ModuleFacts, facts: Facts) -> Iterator[dict[str, Any]]
         for target in _targets(module, fact, walk) or [Target("unresolved")]:
             yield _row(module, fact, target, walk.looked_up, ordinals)
     for name, walk, targets in _star_names(module, facts):
-        shown = Fact(entry_path=name, binding="star_name", is_public=_is_shown(module, name))
+        shown = Fact(entry_path=name, binding="star_name", is_public=module.passes_on(name))
         for target in targets:
             yield _row(module, shown, target, walk.looked_up, ordinals)
 
@@ -274,7 +355,7 @@ def _targets(module: ModuleFacts, fact: Fact, walk: _Walk) -> list[Target]:
         walk.shown(fact.source_file_id)
         return walk.module(fact.source_file_id)
     if fact.is_module_name:
-        walk.seen.add((module.file_id, fact.entry_path))
+        walk.above.add((module.file_id, fact.entry_path))
     return walk.led_by(module, fact)
 
 
@@ -289,10 +370,6 @@ def _star_names(module: ModuleFacts, facts: Facts) -> Iterator[tuple[str, _Walk,
         if not module.module_names(name):
             walk = _Walk(facts, set(asking.looked_up))
             yield name, walk, walk.named(module.file_id, name) or [Target("unresolved")]
-
-
-def _is_shown(module: ModuleFacts, name: str) -> bool:
-    return name in module.listed if module.listed is not None else not name.startswith("_")
 
 
 def _row(

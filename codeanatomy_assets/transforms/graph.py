@@ -29,13 +29,3 @@ TRANSFORMS: dict[str, Callable[[Views], DataFrame]] = {
     CPG_PROPS.name: graph_props.props,
 }
 LOOKUPS = graph_nodes.LOOKUPS
-
-
-def published_nodes(nodes: DataFrame) -> DataFrame:
-    """Every node once: a global one is contributed by all files that mention it, alike but for the owner."""
-    return nodes.drop("file_id").distinct()
-
-
-def published_props(props: DataFrame) -> DataFrame:
-    """Every prop once."""
-    return props.drop("file_id").distinct()

@@ -1,27 +1,30 @@
 """What a commit changed → which files it touches, and why.
 
-The floor, under every strategy: files that changed, came or went; files whose rows in the symbols stage
-differ; files that name a symbol or qualified name whose definitions changed; and for a class whose members
-or bases changed, the files that define its subclasses, and those that name them when a constructor is
-concerned. `symbol_closure` adds who imports a changed name, `import_closure` everything that imports a
-changed file, directly or not; `hybrid` is `symbol_closure`, and `import_closure` from modules whose names
-can't be enumerated.
+The floor, under every strategy: files that changed, came or went; files whose rows in the symbols stage differ; and
+files of which a rule looks up a row of another file that changed (`looked_up_from.py`): what they call by symbol or by
+qualified name, constructors and bases of classes that they name, members of bases. `symbol_closure` adds who imports a
+changed name, `import_closure` everything that imports a changed file, directly or not; `hybrid` is `symbol_closure`,
+and `import_closure` from modules whose names can't be enumerated.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from heapq import heapify, heappop, heappush
 from typing import TYPE_CHECKING, Any
 
-from codeanatomy_assets.contracts.exports import MODULE_ENTRY
+from codeanatomy_assets.contracts.exports import DIM_QUALIFIED_NAMES, MODULE_ENTRY
 from codeanatomy_assets.contracts.impact import IMPACTED_FILES
+from codeanatomy_assets.contracts.names import PY_IMPORTS_RESOLVED
+from codeanatomy_assets.contracts.symbols import PY_INTERFACE
+from codeanatomy_assets.contracts.syntax import DEFS
+from codeanatomy_assets.transforms.looked_up_from import Reached
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-CONSTRUCTORS = ("__init__", "__new__", "__call__")
 # What importers can see of an export: when none of it differs, nothing changed for them.
 SEEN = (
     *("binding", "kind", "def_id", "own_symbol_id", "is_effective", "is_public", "is_enumerable", "signature"),
@@ -40,25 +43,14 @@ class ChangedExport:
     change: str
     qname: str
     symbol: str | None
-    symbol_ids: frozenset[str]
     is_public: bool
     is_enumerable: bool
-    is_own: bool
     is_local: bool
 
     @property
     def name(self) -> str:
         """The module's name that it is, or is a part of."""
         return self.entry_path.split(".")[0]
-
-    @property
-    def class_path(self) -> str:
-        """The class it is a member of, or itself."""
-        return self.entry_path.rpartition(".")[0] or self.entry_path
-
-    @property
-    def is_constructor(self) -> bool:
-        return self.entry_path.rpartition(".")[2] in CONSTRUCTORS
 
 
 def changed_exports(changes: Iterable[tuple[Row, int]]) -> list[ChangedExport]:
@@ -78,20 +70,21 @@ def _seen(rows: Iterable[Row]) -> list[str]:
 
 
 def _changed(file_id: str, entry: str, old: list[Row], new: list[Row]) -> ChangedExport:
-    rows = [*new, *old]
-    ids = {row["own_symbol_id"] for row in rows if row["own_symbol_id"] is not None}
+    rows = [*sorted(new, key=_ordinal), *sorted(old, key=_ordinal)]
     return ChangedExport(
         file_id=file_id,
         entry_path=entry,
         change="added" if not old else "removed" if not new else "altered",
         qname=rows[0]["qname"],
         symbol=next((row["symbol"] for row in rows if row["symbol"] is not None), None),
-        symbol_ids=frozenset(ids),
         is_public=any(row["is_public"] for row in rows),
         is_enumerable=all(row["is_enumerable"] for row in rows),
-        is_own=any(row["binding"] in ("definition", "member", "variable", "local", "module") for row in rows),
         is_local=all(row["binding"] == "local" for row in rows),
     )
+
+
+def _ordinal(row: Row) -> int:
+    return int(row["ordinal"])
 
 
 @dataclass
@@ -118,6 +111,38 @@ class Reasons:
     def without(self, files: Iterable[str]) -> Reasons:
         dropped = frozenset(files)
         return Reasons({key: told for key, told in self.found.items() if key[0] not in dropped})
+
+    def only(self, other: Reasons) -> Reasons:
+        """Those that the other has too, as they are here."""
+        return Reasons({key: self.found[key] for key in other.found})
+
+    def measured(self) -> Reasons:
+        """With distances counted in files, along the shortest chain: each file that another comes through is a step.
+
+        A reason that comes through no touched file has the distance it was found with.
+        """
+        files = self.files
+        leading: dict[str, list[str]] = defaultdict(list)
+        waiting = []
+        for (file_id, _, _), (distance, via) in self.found.items():
+            if via is None or via not in files:
+                waiting.append((distance, file_id))
+            else:
+                leading[via].append(file_id)
+        heapify(waiting)
+        steps: dict[str, int] = {}
+        while waiting:
+            distance, file_id = heappop(waiting)
+            if file_id not in steps:
+                steps[file_id] = distance
+                for each in leading[file_id]:
+                    heappush(waiting, (distance + 1, each))
+        return Reasons(
+            {
+                key: (steps[via] + 1 if via is not None and via in steps else distance, via)
+                for key, (distance, via) in self.found.items()
+            }
+        )
 
     def rows(self, commit: str, paths: Mapping[str, str]) -> list[dict[str, Any]]:
         """Rows of one of the inc_impacted_* datasets."""
@@ -197,44 +222,13 @@ def importers_of_reexports(entries: Mapping[str, Mapping[str, str]], imports: It
     return reasons
 
 
-def callers(changed: Iterable[ChangedExport], occurrences: Iterable[Row], names: Iterable[Row]) -> Reasons:
-    """Who names a symbol that a changed entry defines, or may call by its qualified name."""
-    by_symbol = {symbol_id: each for each in changed for symbol_id in each.symbol_ids}
-    by_qname = {each.qname: each for each in changed}
-    reasons = Reasons()
-    for row in occurrences:
-        each = by_symbol[row["symbol_id"]]
-        if row["file_id"] != each.file_id:
-            reasons.add(row["file_id"], "caller_symbol", each.qname, each.file_id, 1)
-    for row in names:
-        each = by_qname[row["qname"]]
-        if row["file_id"] != each.file_id:
-            reasons.add(row["file_id"], "caller_qname", each.qname, each.file_id, 1)
-    return reasons
-
-
-def changed_classes(changed: Iterable[ChangedExport], paths: Mapping[str, str]) -> dict[tuple[str, str], ChangedExport]:
-    """Classes by (path, path inside it) of which a member or the header changed; a constructor's change first."""
-    found: dict[tuple[str, str], ChangedExport] = {}
-    for each in sorted(changed, key=lambda each: not each.is_constructor):
-        if each.is_own and each.entry_path != MODULE_ENTRY:
-            for local_qname in {each.class_path, each.entry_path}:
-                found.setdefault((paths[each.file_id], local_qname), each)
-    return found
-
-
-def subclasses(
-    classes: Mapping[tuple[str, str], ChangedExport], headers: Iterable[Row]
-) -> list[tuple[str, str, ChangedExport]]:
-    """(file, class, what changed) of every class that inherits from a changed one, by the `<mro>` rows given."""
-    found = []
-    for row in headers:
-        for base in row["mro"]:
-            each = classes.get((base["path"], base["local_qname"]))
-            if each is not None:
-                own = row["entry_path"].removesuffix(".<mro>").replace(".<locals>", "")
-                found.append((row["file_id"], own, each))
-    return found
+def kind_of(reached: Reached) -> str:
+    """The kind of reason that a file has which looks up a changed row, by what of its own leads there."""
+    if reached.origin.is_inherited or reached.table in (DEFS.name, PY_INTERFACE.name):
+        return "override"
+    if reached.table == PY_IMPORTS_RESOLVED.name:
+        return "import_star" if ("is_star", True) in reached.constants else "import_module"
+    return "caller_qname" if reached.table == DIM_QUALIFIED_NAMES.name else "caller_symbol"
 
 
 def import_edges_of(imports: Iterable[Row]) -> dict[str, set[str]]:
@@ -256,16 +250,18 @@ def reverse_closure(
     """Everything that reaches a start: file → (distance, the file it comes through), nearest and least first."""
     first = set(starts)
     found: dict[str, tuple[int, str]] = {}
-    waiting = deque(sorted((0, start) for start in first))
-    while waiting:
-        distance, file_id = waiting.popleft()
-        for importer in sorted(edges.get(file_id, ())):
-            if importer in first or importer in found:
-                continue
-            if distance + 1 > limit:
-                raise TooDeep(f"more than {limit} imports from a change")
-            found[importer] = (distance + 1, file_id)
-            waiting.append((distance + 1, importer))
+    frontier, distance = sorted(first), 0
+    while frontier:
+        distance += 1
+        fresh: dict[str, str] = {}
+        for file_id in frontier:
+            for importer in edges.get(file_id, ()):
+                if importer not in first and importer not in found:
+                    fresh.setdefault(importer, file_id)
+        if fresh and distance > limit:
+            raise TooDeep(f"more than {limit} imports from a change")
+        found.update({importer: (distance, via) for importer, via in fresh.items()})
+        frontier = sorted(fresh)
     return found
 
 

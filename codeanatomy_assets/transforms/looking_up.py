@@ -22,7 +22,7 @@ class LookingUp:
 
     def __init__(self, files: Collection[str], lookups: Collection[Lookup], find: Find) -> None:
         self.files = files
-        self.lookups = lookups
+        self.lookups = frozenset(lookup.bare() for lookup in lookups)
         self.find = find
         self._own: dict[str, pa.Table] = {}
         self._found: dict[Lookup, pa.Table | None] = {}

@@ -39,12 +39,14 @@ import pyarrow as pa
 
 from codeanatomy_assets.contracts.arrow_frames import frame_of
 from codeanatomy_assets.contracts.names import PY_IMPORTS_RESOLVED, RESOLVED_IMPORT
+from codeanatomy_assets.contracts.spelling import same_name
 from codeanatomy_assets.transforms.module_roots import (
     STUB_ROOT,
     STUBS_SUFFIX,
     folder_of,
     joined,
     location_of,
+    module_roots,
     search_order,
 )
 
@@ -102,6 +104,7 @@ class ModuleLookup:
         self._folders: set[str] = {""}
         self._namespaces: dict[str, Folder] = {}
         rows = modules.to_pylist()
+        self.roots = sorted(module_roots(row["path"] for row in rows))
         for row in rows:
             if not row["is_alternate"]:
                 self._add_file(ModuleFile(row["file_id"], row["path"], row["module"], row["is_package"]))
@@ -146,7 +149,8 @@ class ModuleLookup:
         names = {name: self.named(name) for name in self._by_name.keys() | self._namespaces.keys()}
         locations = {f"/{at}": self.at(at) for at in self._by_location.keys() | self._folders}
         lists = {f"/{folder}/*": self.submodules(folder) for folder in self._submodules}
-        return {**names, **locations, **lists}
+        folders = {f"/{folder}/": True for folder in self._folders}
+        return {**names, **locations, **lists, **folders}
 
 
 def changed_answers(before: pa.Table, after: pa.Table) -> frozenset[str]:
@@ -191,6 +195,23 @@ class _Clause:
         self.looked_up.add(f"/{location}")
         return self.lookup.at(location)
 
+    def note_way(self, module: str, is_found: bool) -> None:
+        """What stands at the names before a dotted one decides whether it is reached at all, for the indexer too.
+
+        A file beside a folder hides it, a folder before another one too: of what was not found, all places count.
+        """
+        prefixes = [*_parents(module, "."), *([] if is_found else [module])]
+        self.looked_up.update(prefixes)
+        if is_found or "." not in module:
+            return
+        folders = [folder_of(self.importer.path)]
+        while folders[-1]:
+            folders.append(folder_of(folders[-1]))
+        for folder in {*self.lookup.roots, *folders}:
+            for prefix in prefixes:
+                place = joined(folder, *prefix.split("."))
+                self.looked_up.update((f"/{place}", f"/{place}/"))
+
     def package_at(self, location: str) -> Answer:
         """The folder as a package, or as a plain folder: never the module beside it."""
         answer = self.at(location)
@@ -203,9 +224,12 @@ class _Clause:
 
 def resolved_rows(imports: Iterable[Mapping[str, Any]], lookup: ModuleLookup) -> Iterator[Row]:
     """`py_imports_resolved` of rows of cst_imports."""
-    for row in imports:
+    for written in imports:
+        row = {**written, "module": same_name(written["module"])}
         clause = _Clause(row, lookup)
         leaf = _relative(clause) if row["level"] else _absolute(clause, row["module"])
+        if not row["level"]:
+            clause.note_way(row["module"], isinstance(leaf.answer, ModuleFile))
         others = [*_parent_rows(clause, leaf), *_submodule_rows(clause, leaf)]
         bound = None if _binds_top_package(row) else row["bound_name"]
         yield _row(clause, "module", leaf, row["name"], bound) | {"looked_up": sorted(clause.looked_up)}
@@ -236,7 +260,7 @@ def _ends_the_search(clause: _Clause, namespace: Folder) -> bool:
     if any(not _is_local_stub(location) for location in namespace.locations):
         return True
     if clause.row["kind"] in ("from", "star"):
-        return _held(clause, namespace, clause.row["name"] or "*") is not None
+        return _held(clause, namespace, same_name(clause.row["name"] or "*")) is not None
     return any(clause.submodules(location) for location in namespace.locations)
 
 
@@ -313,12 +337,15 @@ def _parent(clause: _Clause, leaf: _Resolved, name: str) -> _Resolved:
 
 
 def _by_name_alone(clause: _Clause, name: str) -> _Resolved:
-    """A parent of what was not found: no folder but the roots' is asked for it."""
+    """A parent of what was not found: in the roots, then in the importer's folder and those above it."""
     answer, standard = clause.named(name), name.split(".")[0] in STANDARD_LIBRARY
     if isinstance(answer, ModuleFile):
         return _Resolved(name, "ambiguous" if standard else "internal", answer)
     if standard:
         return _Resolved(name, "stdlib")
+    nearby = _in_folders_above(clause, name) if answer is None else None
+    if isinstance(nearby, ModuleFile):
+        return _Resolved(name, "local_directory", nearby)
     return _Resolved(name, "external") if answer is None else _Resolved(name, "namespace", answer)
 
 
@@ -338,6 +365,7 @@ def _submodule(clause: _Clause, leaf: _Resolved, name: str) -> _Resolved | None:
     """The file that a package or namespace holds under a name, if it holds one."""
     if leaf.answer is None:
         return None
+    name = same_name(name)
     held = _held(clause, leaf.answer, name)
     if held is not None:
         module = f"{leaf.module}.{name}" if leaf.module else held.module
@@ -416,11 +444,6 @@ def imports_resolved(imports: DataFrame, modules: pa.Table) -> DataFrame:
             yield pa.RecordBatch.from_pylist(list(resolved_rows(batch.to_pylist(), lookup)), schema=schema)
 
     return imports.select(*READ_OF_IMPORTS).mapInArrow(resolve, PY_IMPORTS_RESOLVED.spark_schema())
-
-
-def import_edges(resolved: DataFrame) -> DataFrame:
-    """Which file imports which, and by what module names: parents, submodules and stars' submodules included."""
-    return resolved.where("target_file_id is not null").select("file_id", "target_file_id", "module").distinct()
 
 
 def importers_of(resolved: DataFrame, changed: Collection[str]) -> DataFrame:

@@ -76,15 +76,3 @@ def test_every_default_and_example_is_of_its_props_type() -> None:
         for value in (prop.example[2], prop.default):
             assert value is None or prop_problem(prop.entity_kind, prop.key, prop.value_type, value) is None
         assert prop.example[2] != prop.default
-
-
-def test_the_fingerprint_moves_with_meaning_and_not_with_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = graph.declarations_fingerprint()
-    reworded = tuple(replace(prop, doc="Other.", example=("", "", "")) for prop in PROPS)
-    monkeypatch.setattr(graph, "PROPS", reworded)
-    assert graph.declarations_fingerprint() == before
-    monkeypatch.setattr(graph, "PROPS", (replace(PROPS[0], source="other"), *PROPS[1:]))
-    assert graph.declarations_fingerprint() != before
-    monkeypatch.setattr(graph, "PROPS", PROPS)
-    monkeypatch.setattr(graph, "EDGE_KINDS", (replace(CALLS, rules=("rel_other",)),))
-    assert graph.declarations_fingerprint() != before

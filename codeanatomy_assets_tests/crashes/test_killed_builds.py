@@ -10,6 +10,8 @@ from codeanatomy_assets_tests.crashes.killed_command import ALONE, GROUP, LIGHT,
 
 pytestmark = pytest.mark.slow
 
+# On a busy machine a writer may name its data files before its death comes.
+MOST_TRIES = 3
 BEFORE_THE_LEDGER_ROW = (
     Kill("written:cst_callsites", GROUP),
     Kill("data_files:cst_name_refs", ALONE, LIGHT, head_moves=True),
@@ -28,12 +30,16 @@ def site(engine: SparkEngine, tmp_path_factory: pytest.TempPathFactory) -> Crash
 
 @pytest.mark.parametrize("kill", BEFORE_THE_LEDGER_ROW, ids=lambda kill: kill.name)
 def test_a_killed_update_is_repaired_once_and_the_next_builds_are_right(site: CrashSite, kill: Kill) -> None:
-    outcome = site.suffer(kill)
-    print(outcome)
-    assert outcome.wrong == []
+    is_between = kill.place.startswith("data_files") and (kill.mode == GROUP or kill.way == LIGHT)
+    for _ in range(MOST_TRIES):
+        outcome = site.suffer(kill)
+        print(outcome)
+        assert outcome.wrong == []
+        if not is_between or outcome.unnamed_data_files:
+            break
     if kill.place != "data_files:cpg_edges":
         assert not outcome.is_commit_built
-    if kill.place.startswith("data_files") and (kill.mode == GROUP or kill.way == LIGHT):
+    if is_between:
         assert outcome.unnamed_data_files, "the kill came too late to be between data files and log entry"
     else:
         assert outcome.restored

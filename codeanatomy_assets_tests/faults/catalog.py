@@ -14,12 +14,13 @@ from typing import Any
 import pytest
 
 from codeanatomy_assets.extraction import scip_waves
-from codeanatomy_assets.orchestration import exporting, impact, indexing, plan, views, writing_run
+from codeanatomy_assets.extraction.words import words_of
+from codeanatomy_assets.orchestration import following_exports, impact, indexing, plan, views, writing_run
 from codeanatomy_assets.orchestration.assets import graph, relationships, repository
 from codeanatomy_assets.storage import attempts, delta_reads, delta_store
 from codeanatomy_assets.storage.delta_store import Attempt
 from codeanatomy_assets.transforms import impact as impact_transforms
-from codeanatomy_assets.transforms import names
+from codeanatomy_assets.transforms import looked_up_from, names
 
 PACKAGE = {
     "app/__init__.py": "",
@@ -77,16 +78,17 @@ def _first_wave_alone(patch: pytest.MonkeyPatch) -> None:
 
 
 def _strings_name_nothing(patch: pytest.MonkeyPatch) -> None:
-    words = scip_waves.words_of
+    words = words_of
     patch.setattr(indexing, "words_of", lambda source: words(re.sub(rb"'[^'\n]*'", b"''", source)))
 
 
 def _inheritance_forgotten(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(impact_transforms, "subclasses", lambda *_: [])
+    given = looked_up_from._given
+    patch.setattr(looked_up_from, "_given", lambda held, fields: () if fields else given(held, fields))
 
 
 def _reexports_followed_once(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(exporting, "_asking", lambda *_: frozenset())
+    patch.setattr(following_exports, "_asking", lambda *_: frozenset())
 
 
 def _meaning_is_no_reason(patch: pytest.MonkeyPatch) -> None:

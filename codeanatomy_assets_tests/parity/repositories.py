@@ -23,8 +23,21 @@ DEEP = {
     "deep/hub.py": ("from deep.mid import *\nfrom deep.source import *", ""),
     "deep/user.py": ("from deep.hub import Mid, pick", "def halt():\n    return pick().bar(), Mid().foo()"),
     "deep/__init__.py": ("from deep.hub import *", ""),
+    # Called by the whole path of a module that is not imported by it; by another name; without a method; inside.
+    "deep/dotted.py": ("import deep", "def reach():\n    return deep.source.pick(), deep.low.Low(), deep.wide.baz()"),
+    "deep/same.py": ("from deep.low import Low", "Same = Low"),
+    "deep/called.py": (
+        "from deep.same import Same\nfrom deep.low import Low",
+        "def calls():\n    return Same(), Low()",
+    ),
+    "deep/wide.py": ("", "class Other:\n    def __init__(self):\n        self.foo = 1\n\n\ndef baz():\n    return 1"),
+    "deep/inside.py": (
+        "",
+        "def inner():\n    class Inner:\n        def foo(self):\n            return 1\n    return Inner()",
+    ),
+    "deep/outside.py": ("from deep.inside import inner", "def outer():\n    return inner().foo(), inner().foo"),
 }
-MORE_EDITS = ("override", "override", "star", "star", "all", "branch", "parent")
+MORE_EDITS = ("override", "override", "star", "star", "all", "branch", "parent", "bases", "construct", "decorate")
 MOST_BACK = 4
 
 
@@ -32,7 +45,7 @@ class Repositories(Programs):
     """One history of a repository: `edit` makes the next commit, `tree` is the present."""
 
     packages = ("app", "app/core", "lib")
-    module_names: tuple[str, ...] = ("alpha", "beta", "gamma", "delta", "eps")
+    module_names: tuple[str, ...] = ("alpha", "beta", "gamma", "delta", "eps", "zeta")
 
     def __init__(self, seed: int) -> None:
         super().__init__(seed)
@@ -55,18 +68,57 @@ class Repositories(Programs):
 
     def _override(self) -> str:
         """A class that has a base gets a method that the base may have too."""
+        path, place, block = self._some_block(r"class \w+\(\w")
+        method = f"    def {self.one(*MEMBERS)}(self):\n        return {self.expression(1)}"
+        self.modules[path].blocks[place] = f"{block.rstrip()}\n{method}"
+        return path
+
+    def _bases(self) -> str:
+        """A class gets another base, or loses it."""
+        path, place, block = self._some_block(r"class \w+")
+        based = re.match(r"class (\w+)(\(.*?\))?", block)
+        assert based is not None
+        imported = "from deep.wide import Other"
+        if based[2] or based[1] == "Other":
+            bases = ""
+        else:
+            bases = "(Other)"
+            self.modules[path].imports = [*dict.fromkeys([*self.modules[path].imports, imported])]
+        self.modules[path].blocks[place] = f"class {based[1]}{bases}{block[based.end() :]}"
+        return path
+
+    def _construct(self) -> str:
+        """A class gets a constructor, or another name for the one it has."""
+        path, place, block = self._some_block(r"class \w+")
+        if "__init__" in block:
+            block = block.replace("__init__", self.one(*MEMBERS), 1)
+        else:
+            block = f"{block.rstrip()}\n    def __init__(self):\n        pass"
+        self.modules[path].blocks[place] = block
+        return path
+
+    def _decorate(self) -> str:
+        """A method is read like a value, or called again."""
+        path, place, block = self._some_block(r"(?s).*\n +def \w+\(self")
+        if "@property" in block:
+            block = re.sub(r"\n +@property", "", block, count=1)
+        else:
+            block = re.sub(r"\n( +)def (\w+)\(self", r"\n\1@property\n\1def \2(self", block, count=1)
+        self.modules[path].blocks[place] = block
+        return path
+
+    def _some_block(self, pattern: str) -> tuple[str, int, str]:
         found = [
             (path, place, block)
             for path, module in sorted(self.modules.items())
             for place, block in enumerate(module.blocks)
-            if re.match(r"class \w+\(\w", block)
+            if re.match(pattern, block)
         ]
-        if not found:
-            return "nothing"
-        path, place, block = self.chance.choice(found)
-        method = f"    def {self.one(*MEMBERS)}(self):\n        return {self.expression(1)}"
-        self.modules[path].blocks[place] = f"{block.rstrip()}\n{method}"
-        return path
+        if found:
+            return self.chance.choice(found)
+        # After a switch of branches each file is one block.
+        self.modules["deep/more.py"] = Module([], ["class More(object):\n    def foo(self):\n        return 1"])
+        return "deep/more.py", 0, self.modules["deep/more.py"].blocks[0]
 
     def _star(self) -> str:
         """A package re-exports another module's names, or no longer does."""

@@ -25,7 +25,7 @@ from codeanatomy_assets.orchestration.fingerprints import ROOT
 from codeanatomy_assets.orchestration.resources import spark_engine
 from codeanatomy_assets.settings import STRATEGIES, Settings
 from codeanatomy_assets.storage.spark_session import SparkEngine
-from codeanatomy_assets_tests.parity import repositories, scip_programs
+from codeanatomy_assets_tests.parity import repositories, scip_choices, scip_programs
 from codeanatomy_assets_tests.parity.repositories import Repositories
 from codeanatomy_assets_tests.parity.scip_histories import released_tree
 from codeanatomy_assets_tests.parity.soak_record import RESULTS, Progress, Record, releases, revision
@@ -39,7 +39,7 @@ STRATEGY_PACKAGES = ("itsdangerous", "requests")
 FOLDERS = ("extraction", "transforms", "rules")
 STAGES = ("graph", "impact", "relationships", "repository", "symbols", "syntax")
 STORED = ("attempts", "delta_reads", "delta_store", "ledger", "staging", "table_state")
-LOOP = ("impact", "indexing", "exporting", "stages", "views", "writing_run")
+LOOP = ("impact", "indexing", "following_exports", "stages", "views", "writing_run")
 SHOWN = ("changed", "impacted", "truly_changed", "seconds")
 
 
@@ -57,7 +57,7 @@ def code() -> list[Path]:
     loop += [ROOT / "orchestration" / f"{name}.py" for name in LOOP]
     loop += [ROOT / "orchestration" / "assets" / f"{name}.py" for name in STAGES]
     driver = list((ROOT / "extraction" / "scip_driver").glob("*.js"))
-    made = [Path(str(module.__file__)) for module in (repositories, scip_programs)]
+    made = [Path(str(module.__file__)) for module in (repositories, scip_programs, scip_choices)]
     return [*sorted([*package, *loop, *driver]), *made]
 
 

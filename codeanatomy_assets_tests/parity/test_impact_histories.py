@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from codeanatomy_assets.contracts import identity
 from codeanatomy_assets.storage.spark_session import SparkEngine
 from codeanatomy_assets_tests.parity.state_histories import StateReplay, StateStep
+from codeanatomy_assets_tests.states import BuiltState, Quiet
 
 pytestmark = pytest.mark.slow
 
@@ -68,6 +72,19 @@ def _paths(edits: dict[str, str | None]) -> Iterator[tuple[str, str | None]]:
         yield f"{stem}.py", text
 
 
+def file_id(replay: StateReplay, path: str) -> str:
+    return identity.FILE.of(replay.state.repo_id, path)
+
+
+def rows_of(replay: StateReplay, dataset: str, path: str) -> list[dict[str, Any]]:
+    view = BuiltState(replay.repo, replay.state, replay.engine, Quiet())
+    return [row for row in view.rows(dataset) if row["file_id"] == file_id(replay, path)]
+
+
+def primary_module(replay: StateReplay, path: str) -> str:
+    return next(str(row["module"]) for row in rows_of(replay, "py_module_index", path) if not row["is_alternate"])
+
+
 def text(replay: StateReplay, path: str) -> str:
     return replay.present[path].decode()
 
@@ -84,9 +101,11 @@ def test_an_override_added_below_an_inherited_method(replay: StateReplay) -> Non
 
 
 def test_a_method_moved_to_a_base_class(replay: StateReplay) -> None:
+    """`run` is Mid's alone, and then Top's alone: the call in a fourth, unchanged file leads to another file."""
+    top = text(replay, "app/base.py")
+    commit(replay, app__base=top.replace("    def run(self):\n        return 1\n\n", ""))
     mid = "from app.base import Top\n\n\nclass Mid(Top):\n    pass\n"
-    top = text(replay, "app/base.py").replace("return 1", "return 2")
-    step = commit(replay, app__mid=mid, app__base=top)
+    step = commit(replay, app__mid=mid, app__base=top.replace("return 1", "return 2"))
     assert {"app/caller.py", "app/base.py", "app/mid.py"} <= step.impacted
 
 
@@ -132,6 +151,8 @@ def test_a_changed_type_flows_through_an_unannotated_function(replay: StateRepla
 def test_a_new_module_makes_an_old_import_resolve(replay: StateReplay) -> None:
     step = commit(replay, app__extra="def thing():\n    return 1\n")
     assert {"app/extra.py", "app/maybe.py"} <= step.impacted
+    resolved = {row["target_file_id"] for row in rows_of(replay, "py_imports_resolved", "app/maybe.py")}
+    assert file_id(replay, "app/extra.py") in resolved
 
 
 def test_a_module_renamed(replay: StateReplay) -> None:
@@ -159,8 +180,24 @@ def test_a_file_moved_between_packages(replay: StateReplay) -> None:
 
 def test_a_parent_package_appears_and_renames_modules(replay: StateReplay) -> None:
     commit(replay, src__pkg__one="VALUE = 1\n", src__pkg__two="from pkg.one import VALUE\n")
+    assert primary_module(replay, "src/pkg/one.py") == "pkg.one"
     step = commit(replay, src____init__="")
-    assert step.is_equal
+    assert step.is_refresh
+    assert primary_module(replay, "src/pkg/one.py") == "src.pkg.one"
+
+
+def test_a_module_shadows_one_of_another_root(replay: StateReplay) -> None:
+    """`shared` is found in the second root until the first has one too."""
+    commit(
+        replay,
+        first__src__a="x = 1\n",
+        second__src__shared="def both():\n    return 1\n",
+        asker="import shared\n\nshared.both()\n",
+    )
+    step = commit(replay, first__src__shared="def both():\n    return ''\n")
+    assert {"first/src/shared.py", "asker.py"} <= step.impacted
+    (target,) = {row["target_file_id"] for row in rows_of(replay, "py_imports_resolved", "asker.py")}
+    assert target == file_id(replay, "first/src/shared.py")
 
 
 def test_a_module_beside_its_stub_loses_what_only_the_stubs_importers_call(replay: StateReplay) -> None:
@@ -181,6 +218,97 @@ def test_a_stub_leads_its_modules_own_calls_elsewhere_when_a_third_file_goes(rep
     assert list(replay.step(tree).complaints()) == []
     assert {"twin.py", "twin.pyi"} <= commit(replay, app__cats=None).impacted
     tree = {path: content for path, content in replay.present.items() if not path.startswith("twin")}
+    assert list(replay.step(tree).complaints()) == []
+
+
+def test_a_function_called_by_the_path_of_a_module_that_no_import_names(replay: StateReplay) -> None:
+    commit(replay, far____init__="", far__off="def run():\n    return 1\n", dotted="import far\n\nfar.off.run()\n")
+    step = commit(replay, far__off="def walk():\n    return 1\n")
+    assert {"far/off.py", "dotted.py"} <= step.impacted
+    assert {"far/off.py", "dotted.py"} <= commit(replay, far__off="def run():\n    return 2\n").impacted
+
+
+def test_a_class_gets_a_base_whose_constructor_a_caller_runs(replay: StateReplay) -> None:
+    other = "class Other:\n    def __init__(self):\n        pass\n\n\n"
+    commit(
+        replay,
+        kin__top=f"{other}class Base:\n    pass\n",
+        kin__mid="from kin.top import Base\n\n\nclass C(Base):\n    pass\n",
+        kin__end="from kin.mid import C\n\nC()\n",
+    )
+    step = commit(replay, kin__top=f"{other}class Base(Other):\n    pass\n")
+    assert {"kin/top.py", "kin/mid.py", "kin/end.py"} <= step.impacted
+
+
+def test_a_base_comes_from_another_module(replay: StateReplay) -> None:
+    source = "class Base:\n    def __init__(self):\n        pass\n"
+    commit(
+        replay,
+        two__one=source,
+        two__other=source,
+        two__hub="from two.one import Base\n",
+        two__mid="from two.hub import Base\n\n\nclass C(Base):\n    pass\n",
+        two__end="from two.mid import C\n\nC()\n",
+    )
+    assert "two/end.py" in commit(replay, two__hub="from two.other import Base\n").impacted
+
+
+def test_a_class_that_is_called_by_another_name_gets_a_constructor(replay: StateReplay) -> None:
+    commit(replay, ali__one="class C:\n    pass\n\n\nD = C\n", ali__two="from ali.one import D\n\nD()\n")
+    built = "class C:\n    def __init__(self):\n        pass\n\n\nD = C\n"
+    assert "ali/two.py" in commit(replay, ali__one=built).impacted
+
+
+def test_a_method_of_a_local_class_becomes_a_property(replay: StateReplay) -> None:
+    source = "def make():\n    class L:\n        def label(self):\n            return 1\n    return L()\n"
+    commit(replay, loc__one=source, loc__two="from loc.one import make\n\nmake().label\n")
+    decorated = source.replace("        def label", "        @property\n        def label")
+    assert "loc/two.py" in commit(replay, loc__one=decorated).impacted
+
+
+def test_a_local_function_that_is_called_as_a_member_is_renamed(replay: StateReplay) -> None:
+    source = "def deco():\n    def clear():\n        return 1\n    return clear\n\n\ndeco.clear = deco()\n"
+    commit(replay, mem__one=source, mem__two="import mem.one\n\nmem.one.deco.clear()\n")
+    assert commit(replay, mem__one=source.replace("clear", "wipe")).is_equal
+
+
+def test_the_builtins_of_the_repository_lead_elsewhere(replay: StateReplay) -> None:
+    function = b"def len(x):\n    return 0\n"
+    here = dict(replay.present)
+    first = {**here, "bx.py": function, "by.py": function, "builtins.py": b"from bx import len\n"}
+    for tree in (first, {**first, "builtins.py": b"from by import len\n"}, here):
+        assert list(replay.step(tree).complaints()) == []
+
+
+def test_a_name_that_two_encodings_write_in_other_bytes(replay: StateReplay) -> None:
+    caller = "# coding: latin-1\nfrom enc.one import caf\u00e9\n\ncaf\u00e9().bit_length()\n"
+    one = "def caf\u00e9():\n    return 1\n"
+    tree = {**replay.present, "enc/one.py": one.encode(), "enc/two.py": caller.encode("latin-1")}
+    assert list(replay.step(tree).complaints()) == []
+    tree["enc/one.py"] = one.replace("return 1", "return ''").encode()
+    step = replay.step(tree)
+    assert list(step.complaints()) == []
+    assert "enc/two.py" in step.impacted
+
+
+def test_portions_of_a_namespace_and_scripts_of_one_name(tmp_path: Path, engine: SparkEngine) -> None:
+    """In two source folders: modules that call each other by the namespace's name, and files that are no modules."""
+    script = "def main():\n    return 1\n\n\nmain()\n"
+    tree = {
+        "p1/src/acme/caller.py": b"from .far import run\n\nrun()\n",
+        "p2/src/acme/far.py": b"def run():\n    return 1\n",
+        "p1/src/run-it.py": script.encode(),
+        "p2/src/run-it.py": script.encode(),
+        "p1/src/m.py": b"",
+        "p2/src/n.py": b"",
+        "p1/src/use_m.py": b"import m\n",
+        "p2/src/use_n.py": b"import n\n",
+    }
+    replay = StateReplay(tmp_path, engine)
+    assert list(replay.step(tree).complaints()) == []
+    tree["p2/src/acme/far.py"] = b"def ran():\n    return 1\n"
+    assert list(replay.step(tree).complaints()) == []
+    tree["p2/src/run-it.py"] = script.replace("main", "start").encode()
     assert list(replay.step(tree).complaints()) == []
 
 

@@ -1,4 +1,4 @@
-"""A sample of the long proof of parity: the first commits of a random history, and a real release after another."""
+"""The first steps of the long proof of parity, run again: equal to clean builds, and to what it wrote down."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from codeanatomy_assets.storage.spark_session import SparkEngine
-from codeanatomy_assets_tests.parity.scip_histories import released_tree
 from codeanatomy_assets_tests.parity.soak_record import RESULTS, code_digest
 from codeanatomy_assets_tests.parity.state_histories import StateReplay
 from codeanatomy_assets_tests.parity.state_soak import Extent, code, figures, histories
 
-COMMITS = 4
+# As many of the long proof's steps are run again.
+COMMITS = 3
 
 
 def recorded() -> dict[str, str]:
@@ -36,15 +36,7 @@ def test_random_commits_equal_clean_builds_and_the_record(tmp_path: Path, engine
         step = replay.step(tree)
         assert list(step.complaints()) == []
         assert step.digest == step.clean_digest
-        assert known.get(key, step.digest) == step.digest
-
-
-def test_a_real_release_equals_a_clean_build(tmp_path: Path, engine: SparkEngine) -> None:
-    replay = StateReplay(tmp_path, engine)
-    replay.step(released_tree("itsdangerous", "2.1.2"), is_checked=False)
-    step = replay.step(released_tree("itsdangerous", "2.2.0"))
-    assert list(step.complaints()) == []
-    assert step.impacted
+        assert not known or known[key] == step.digest
 
 
 def test_a_history_is_made_the_same_way_each_time() -> None:

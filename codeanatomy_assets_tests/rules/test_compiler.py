@@ -200,10 +200,9 @@ def test_lineage_has_the_columns_that_are_shown_and_depends_on_those_that_decide
 
 
 def test_the_scope_reaches_the_owner_and_what_is_joined_on_its_file() -> None:
-    sql = compile_rule(rule_of(VALID)).spark_sql(scoped=True, buckets=(7, 3))
+    sql = compile_rule(rule_of(VALID)).spark_sql(scoped=True)
     assert sql.count("LEFT SEMI JOIN scope_files") == 2
     assert sql.count("/*+ BROADCAST(`_scope`) */") == 2
-    assert sql.count("`bucket` IN (3, 7)") == 2
 
 
 def test_the_scope_leaves_what_other_files_may_answer() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from codeanatomy_assets.contracts.lookups import Giver, Lookup
+from codeanatomy_assets.rules import registry
 from codeanatomy_assets.rules.compiler import compile_rule
 from codeanatomy_assets_tests.rules.small_rules import VALID, rule_of
 
@@ -15,7 +16,7 @@ LEADING = "LEFT JOIN dim_exported_defs AS e ON e.own_symbol_id = o.symbol_id"
 
 def lookups(joins: str, with_: str = "") -> set[Lookup]:
     """Of a rule over calls with their occurrence `o`, and these joins."""
-    return set(compile_rule(rule_of(f"{with_}{VALID}{joins}")).lookups)
+    return {lookup.bare() for lookup in compile_rule(rule_of(f"{with_}{VALID}{joins}")).lookups}
 
 
 def test_rows_of_the_owners_files_are_no_lookups() -> None:
@@ -117,3 +118,45 @@ def test_fields_of_exploded_structs_give_values() -> None:
         known,
     )
     assert found == {Lookup("repo_snapshot", "path", frozenset({Giver("py_interface", "mro", ("path",))}))}
+
+
+def test_a_lookup_tells_what_is_done_with_the_rows() -> None:
+    known = (
+        "WITH known AS (SELECT i.file_id, m.class.path, m.class.local_qname FROM py_interface AS i "
+        "LATERAL VIEW POSEXPLODE(i.mro) m AS position, class WHERE i.kind = 'mro') "
+    )
+    joins = (
+        "JOIN known AS k ON k.file_id = c.file_id JOIN repo_snapshot AS s ON s.path = k.path "
+        "LEFT JOIN dim_exported_defs AS e ON e.file_id = s.file_id AND e.is_effective AND e.kind = 'function' "
+        "AND e.entry_path = CONCAT(REPLACE(k.local_qname, '.<locals>', ''), '.run')"
+    )
+    found = {lookup.table: lookup for lookup in compile_rule(rule_of(f"{known}{VALID}{joins}")).lookups}
+    exports = found["dim_exported_defs"]
+    assert exports.columns == {"file_id", "is_effective", "kind", "entry_path"}
+    assert exports.constants == {("is_effective", True), ("kind", "function")}
+    assert exports.compared == {("file_id", "file_id"), ("entry_path", "local_qname")}
+    (giver,) = found["repo_snapshot"].givers
+    assert giver.constants == {("kind", "mro")}
+    assert [exports.depth, found["repo_snapshot"].depth] == [1, 0]
+
+
+@pytest.mark.parametrize(
+    "on", ["e.kind = 'class' OR e.is_public", "e.kind <> 'class'", "e.kind = o.role", "NOT e.is_public"]
+)
+def test_what_a_row_need_not_have_is_no_constant(on: str) -> None:
+    (lookup,) = compile_rule(rule_of(f"{VALID}{LEADING} AND ({on})")).lookups
+    assert lookup.constants == set()
+
+
+def test_a_name_that_is_put_together_otherwise_is_not_compared() -> None:
+    joins = f"{LEADING} AND e.entry_path = CONCAT('x', c.callee_name)"
+    (lookup,) = compile_rule(rule_of(f"{VALID}{joins}")).lookups
+    assert lookup.compared == {("own_symbol_id", "symbol_id")}
+
+
+def test_no_rule_of_the_project_needs_a_table_whole() -> None:
+    assert [(name, lookup.table) for name, lookup in _all_lookups() if lookup.column is None] == []
+
+
+def _all_lookups() -> list[tuple[str, Lookup]]:
+    return [(rule.name, lookup) for rule in registry.all_rules() for lookup in compile_rule(rule).lookups]

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from codeanatomy_assets.contracts.table import Column
+from codeanatomy_assets.contracts.types import STRING
 from codeanatomy_assets.storage import attempts, delta_reads
 from codeanatomy_assets.storage.attempts import begin_attempt, clear_work
 from codeanatomy_assets.storage.state_folder import StateFolder
@@ -166,6 +168,22 @@ def test_another_bucket_count_starts_empty_beside_the_old_table_and_is_told_agai
     back = state.begin(new_attempt("c3"), buckets=2)
     assert (back.restored, state.rows()) == (("things",), [])
     assert state.rows(state.ledger.resolve("c1").state) == BASE
+
+
+def test_another_schema_starts_empty_and_is_not_told_against_columns_that_it_has_not(state: LightState) -> None:
+    wider = replace(
+        THINGS,
+        schema_version=THINGS.schema_version + 1,
+        columns=(*THINGS.columns, Column("more", STRING, "New.", True)),
+    )
+    found = attempts.recover(state.store, state.ledger, [wider], new_attempt("c2"))
+    assert found.starts_empty == {"things"}
+    assert found.previous.ref(wider) == found.working.ref(wider)
+    assert delta_reads.read_light(found.previous, wider).num_rows == 0
+    # A commit that was built before can still be read: what came later is null there.
+    built = state.ledger.resolve("c1").state
+    assert [row["more"] for row in delta_reads.read_light(built, wider).to_pylist()] == [None] * len(BASE)
+    assert sum(batch.num_rows for batch in delta_reads.stream(built, wider)) == len(BASE)
 
 
 def test_an_attempt_number_never_comes_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

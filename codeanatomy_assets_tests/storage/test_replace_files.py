@@ -121,9 +121,9 @@ def test_a_scope_of_no_owners_writes_nothing(scratch: ScratchTables) -> None:
     assert scratch.version(THINGS) == 0
 
 
-def test_an_empty_table_filled_with_nothing_stays_at_its_version(scratch: ScratchTables) -> None:
-    assert scratch.put(THINGS, []).way == "none"
-    assert scratch.version(THINGS) == 0
+def test_an_empty_table_filled_with_nothing_stays_empty_and_tells_so(scratch: ScratchTables) -> None:
+    written = scratch.put(THINGS, [])
+    assert (written.owners, written.rows) == (frozenset(), 0)
 
 
 def test_a_row_without_an_owner_never_gets_into_an_empty_table(scratch: ScratchTables) -> None:

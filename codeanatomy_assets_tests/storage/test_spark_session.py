@@ -55,6 +55,19 @@ except Interrupted:
 assert engine.session().range(6).count() == 6
 print("done")
 """
+LISTENS_WHERE_ITS_HOST_SAYS = """
+import psutil
+from dataclasses import replace
+def listens_at(settings):
+    engine = SparkEngine(settings)
+    assert engine.session().range(3).count() == 3
+    held = psutil.Process(engine._gateway._process.pid).net_connections()
+    engine.stop()
+    return {each.laddr.ip.removeprefix("::ffff:") for each in held if each.status == "LISTEN"}
+assert listens_at(engine.settings) == {"127.0.0.1"}
+assert "127.0.0.2" in listens_at(replace(engine.settings, extra={"spark.driver.host": "127.0.0.2"}))
+print("done")
+"""
 WAIT_TO_BE_KILLED = """
 engine.launch()
 print(engine._gateway._process.pid, flush=True)
@@ -87,6 +100,13 @@ def test_a_session_starts_again_in_one_process_whatever_ended_the_one_before(tmp
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
+def test_the_driver_listens_on_loopback_or_where_its_host_setting_says(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", PREPARE + LISTENS_WHERE_ITS_HOST_SAYS, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
+
+
 @pytest.mark.parametrize("moment", ["starting", "session"])
 def test_the_jvm_ends_when_its_process_is_killed(tmp_path: Path, moment: str) -> None:
     command = [sys.executable, "-c", PREPARE + WAIT_TO_BE_KILLED, str(tmp_path), moment]
@@ -109,7 +129,9 @@ def test_a_jvm_that_cannot_start_tells_its_last_words_and_not_an_earlier_ones(tm
     log = tmp_path / "spark.log"
     log.write_text("words of an earlier JVM\n")
     engine = SparkEngine(settings(log, driver_memory="0k"))
-    with pytest.raises(CodeAnatomyError, match=r"Spark did not start \(exit 1\): .*(heap|memory)") as refused:
+    with pytest.raises(
+        CodeAnatomyError, match=r"(?s)Spark did not start \(exit 1\): check CODEANATOMY_DRIVER_MEMORY.*(heap|memory)"
+    ) as refused:
         engine.session()
     assert "earlier" not in str(refused.value)
     assert not engine.started

@@ -48,8 +48,9 @@ def facts_by_file(files: Mapping[str, str]) -> dict[str, ModuleFacts]:
 
 def exported(files: Mapping[str, str]) -> list[Row]:
     """`dim_exported_defs` of a whole tree."""
-    facts = facts_by_file(files)
-    return [row for module in facts.values() for row in exported_rows(module, Facts(facts))]
+    modules = facts_by_file(files)
+    facts = Facts(modules)
+    return [row for module in modules.values() for row in exported_rows(module, facts)]
 
 
 def updated(before: list[Row], old: Mapping[str, str], new: Mapping[str, str]) -> tuple[list[Row], set[str]]:

@@ -18,6 +18,8 @@ Row = dict[str, Any]
 Tree = dict[str, str]
 
 NAMES = ("aa", "bb", "cc", "dd")
+# Modules, and now and then a script that no import can name.
+STEMS = (*NAMES * 3, "run-me")
 # A plain top, two source roots, tests, and a folder that no name can hold.
 BASES = ("", "", "", "src", "lib/src", "tests", "my-dir")
 STUB_BASES = (*BASES, "typings")
@@ -62,7 +64,8 @@ def random_path(rng: random.Random, bases: tuple[str, ...], stubs: bool) -> str:
     folders = [rng.choice(NAMES) for _ in range(rng.choice((0, 1, 1, 2, 2, 3)))]
     if stubs and folders and rng.random() < 0.05:
         folders[0] += "-stubs"
-    stem = "__init__" if folders and rng.random() < 0.45 else rng.choice(NAMES)
+    is_top = bool(base) and not folders
+    stem = "__init__" if (folders or is_top) and rng.random() < 0.45 else rng.choice(STEMS if is_top else NAMES)
     suffix = ".pyi" if stubs and rng.random() < 0.2 else ".py"
     return "/".join([*([base] if base else []), *folders, stem + suffix])
 

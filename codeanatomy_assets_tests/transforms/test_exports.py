@@ -3,10 +3,22 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
-from codeanatomy_assets_tests.transforms.export_trees import called_names, exported, leads, public_names, updated
+from codeanatomy_assets.transforms.export_facts import Row, facts_of, qualified_names_of
+from codeanatomy_assets.transforms.exports import Facts, ModuleFacts, exported_rows
+from codeanatomy_assets_tests.transforms.export_trees import (
+    called_names,
+    exported,
+    facts_by_file,
+    leads,
+    public_names,
+    sources_of,
+    updated,
+)
 from codeanatomy_assets_tests.transforms.names_trees import file_id
 
 DEF = "def f():\n    pass\n"
@@ -147,6 +159,68 @@ def test_candidates_of_calls_are_made_absolute() -> None:
     imports = "from . import a\nfrom ..b import c\nimport os\n"
     files = {"p/q/m.py": f"{imports}a.f()\nc()\nos.getcwd()\nlen([])\ndef g(): ...\ng()\n"}
     assert called_names(files, "p/q/m.py") == {"p.q.a.f", "p.b.c", "os.getcwd", "builtins.len", "p.q.m.g"}
+
+
+@pytest.mark.parametrize("sees", ["earlier modules", "all others"])
+def test_stars_between_many_modules_are_followed_in_little_time(sees: str) -> None:
+    names = [f"m{number:02}" for number in range(40)]
+    files = {
+        f"{name}.py": "".join(
+            f"from {other} import *\n" for other in (names[:at] if sees == "earlier modules" else names)
+        )
+        + f"def f_{name}(): ...\n"
+        for at, name in enumerate(names)
+    }
+    asked = _Counting(facts_by_file(files))
+    last = next(module for module in facts_by_file(files).values() if module.prefix == names[-1])
+    shown = {row["entry_path"] for row in exported_rows(last, asked) if row["target_kind"] == "definition"}
+    assert shown == {f"f_{name}" for name in names}
+    assert asked.times < 200_000
+
+
+class _Counting(Facts):
+    """Counts how often a module is asked for its facts."""
+
+    times = 0
+
+    def of(self, file_id: str) -> ModuleFacts | None:
+        self.times += 1
+        return super().of(file_id)
+
+
+def test_either_way_of_a_name_over_many_modules_is_followed_once() -> None:
+    files = {"m00.py": "def f(): ...\n"}
+    for number in range(1, 40):
+        tries = "".join(
+            f"try:\n    from {side}{number - 1:02} import f\nexcept ImportError:\n    pass\n" for side in "mn"
+        )
+        files |= {f"{side}{number:02}.py": tries for side in "mn"}
+    assert set(leads(files, "m39.f")) == {("definition", "m00.f"), ("external", "n00.f")}
+
+
+def test_facts_do_not_depend_on_the_order_in_which_rows_are_read() -> None:
+    source = (
+        "from p import a, b\n__all__ = ['q']\n__all__ += a.__all__\nq = 1\n__all__ += b.__all__\n"
+        "try:\n    from p import q\nexcept ImportError:\n    q = None\nclass C:\n    def m(self): ...\n    m = 1\n"
+    )
+    [sources] = [each for each in sources_of({"m.py": source, "p/a.py": "", "p/b.py": ""}).values() if each.defs]
+    told = facts_of(sources), qualified_names_of(sources)
+    chance = random.Random(1)
+
+    def shuffled(rows: Sequence[Row]) -> list[Row]:
+        return chance.sample(rows, len(rows))
+
+    for _ in range(20):
+        mixed = replace(
+            sources,
+            defs=shuffled(sources.defs),
+            refs=shuffled(sources.refs),
+            imports=shuffled(sources.imports),
+            clauses=shuffled(sources.clauses),
+            calls=shuffled(sources.calls),
+        )
+        assert facts_of(mixed) == told[0]
+        assert sorted(map(repr, qualified_names_of(mixed))) == sorted(map(repr, told[1]))
 
 
 def test_a_walk_after_a_commit_gives_what_a_whole_walk_gives() -> None:

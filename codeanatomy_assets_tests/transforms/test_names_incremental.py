@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from codeanatomy_assets.contracts.names import PY_IMPORTS_RESOLVED
 from codeanatomy_assets.contracts.syntax import IMPORTS
 from codeanatomy_assets.transforms.module_roots import module_roots
-from codeanatomy_assets.transforms.names import changed_answers, import_edges, importers_of, imports_resolved
+from codeanatomy_assets.transforms.names import changed_answers, importers_of, imports_resolved
 from codeanatomy_assets_tests.transforms.names_trees import (
     Row,
     Tree,
@@ -127,6 +127,14 @@ def test_an_importer_is_resolved_again_when(statement: str, came: set[str]) -> N
     assert "tests/unit/m.py" in must_be_resolved_again(resolved_of(after), after, before), "and when it goes"
 
 
+@pytest.mark.parametrize("first", ["typings/__init__.py", "typings/run-me.py"])
+def test_the_ways_looked_along_are_the_same_before_and_after_the_first_stub(first: str) -> None:
+    before = {"main.py": "import ext.mod", first: ""}
+    after = {**before, "typings/x.pyi": ""}
+    assert module_roots(before) == module_roots(after)
+    assert by_id(resolved_of(before, ["main.py"])) == by_id(resolved_of(after, ["main.py"]))
+
+
 @pytest.mark.parametrize("came", ["tests/os.py", "other2.py", "b.py", "tests/unit/deep/helpers.py"])
 def test_an_importer_is_left_alone_when_nothing_it_looks_up_changed(came: str) -> None:
     before = {**BASE, "tests/unit/m.py": "import os, helpers\nfrom a import b, thing\n"}
@@ -143,16 +151,6 @@ def test_spark_gives_the_rows_of_the_rules_in_the_contracts_schema(spark: SparkS
     resolved = imports_resolved(cst_imports(spark, tree), index_of(tree))
     assert resolved.schema == PY_IMPORTS_RESOLVED.spark_schema()
     assert by_id(row.asDict() for row in resolved.collect()) == by_id(resolved_of(tree))
-
-
-def test_import_edges_are_the_pairs_of_files_with_the_names_between_them(spark: SparkSession) -> None:
-    tree = {"a/__init__.py": "", "a/b.py": "", "m.py": "import a.b\nimport a.b as c\nfrom a import b\nimport os\n"}
-    edges = import_edges(imports_resolved(cst_imports(spark, tree), index_of(tree)))
-    paths = {file_id(path): path for path in tree}
-    assert sorted((paths[e.file_id], paths[e.target_file_id], e.module) for e in edges.collect()) == [
-        ("m.py", "a/__init__.py", "a"),
-        ("m.py", "a/b.py", "a.b"),
-    ]
 
 
 def test_importers_of_on_spark_are_those_whose_answers_changed(spark: SparkSession) -> None:

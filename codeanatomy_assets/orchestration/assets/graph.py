@@ -32,7 +32,7 @@ def graph_stage(run: WritingRun, tables: Sequence[Table]) -> Iterator[Produced]:
     columns = {name: catalog.dataset(name).column_names for table in tables for name in graph.READS[table.name]}
     with watched(run.spark, run.progress, "writing the graph"), views(run, columns, files, graph.LOOKUPS) as read:
         for table, rows in _made(run, tables, read):
-            yield Produced(table, run.replace(table, rows, run.scope(files)))
+            yield Produced(table, run.replace(table, rows, run.scope(files), read.are_many))
 
 
 def _made(run: WritingRun, tables: Sequence[Table], read: Views) -> Iterator[tuple[Table, DataFrame | pa.Table]]:

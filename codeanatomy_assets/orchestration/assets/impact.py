@@ -24,6 +24,9 @@ from codeanatomy_assets.orchestration.impact import Impact, find_impact, paths_o
 from codeanatomy_assets.orchestration.stages import Produced
 from codeanatomy_assets.orchestration.writing_run import WritingRun
 from codeanatomy_assets.storage.delta_store import Scope
+from codeanatomy_assets.transforms.impact import Reasons
+
+Row = dict[str, object]
 
 DEPS = {
     CHANGED_EXPORTS.name: [DIM_EXPORTED_DEFS.name],
@@ -55,11 +58,23 @@ def impact_stage(run: WritingRun, tables: Sequence[Table]) -> Iterator[Produced]
         return
     scope = Scope.of((run.commit,))
     for table, rows in _rows(run, found).items():
+        rows = [*_told_before(run, table, rows), *rows]
         yield Produced(table, run.replace(table, pa.Table.from_pylist(rows, schema=table.arrow_schema()), scope))
 
 
-def _rows(run: WritingRun, found: Impact) -> dict[Table, list[dict[str, object]]]:
+def _told_before(run: WritingRun, table: Table, rows: Sequence[Row]) -> Iterator[Row]:
+    """What the commit's earlier build found, when only later stages are built once more: it still holds."""
+    if not run.stays_on_commit or run.refreshes(Stage.IMPACT) or table.storage_name in run.starts_empty:
+        return
+    now = {tuple(row[name] for name in table.key) for row in rows}
+    for row in run.read_previous_light(table, (run.commit,)).to_pylist():
+        if tuple(row[name] for name in table.key) not in now:
+            yield row
+
+
+def _rows(run: WritingRun, found: Impact) -> dict[Table, list[Row]]:
     paths = paths_of(run)
+    files = Reasons(found.refreshed.found | found.files.found)
     return {
         CHANGED_EXPORTS: [
             {
@@ -72,7 +87,7 @@ def _rows(run: WritingRun, found: Impact) -> dict[Table, list[dict[str, object]]
         ],
         IMPACTED_CALLERS: found.callers.rows(run.commit, paths),
         IMPACTED_IMPORTERS: found.importers.rows(run.commit, paths),
-        IMPACTED_FILES: found.files.rows(run.commit, paths),
+        IMPACTED_FILES: files.rows(run.commit, paths),
     }
 
 

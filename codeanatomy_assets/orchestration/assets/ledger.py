@@ -15,7 +15,11 @@ from codeanatomy_assets.orchestration.partitions import reconcile
 from codeanatomy_assets.orchestration.plan import open_ledger
 from codeanatomy_assets.orchestration.profiles import write_profiles
 from codeanatomy_assets.orchestration.resources import RunSession
+from codeanatomy_assets.orchestration.stages import Produced
+from codeanatomy_assets.orchestration.stories import ledger_story, story
 from codeanatomy_assets.orchestration.summary import summarise
+
+Told = dg.MaterializeResult[None] | dg.AssetCheckResult
 
 RECORDS = (PLAN_ARTIFACTS, RUN_PROFILES, PRUNING_METRICS)
 UPSTREAM = [table.name for table in (*catalog.TABLES, *RECORDS) if table != GRAPH_COMMITS]
@@ -30,37 +34,32 @@ GRAPH = [table.name for table in catalog.of_stage(Stage.GRAPH)]
     pool=WRITER_POOL,
     required_resource_keys={"session"},
 )
-def ledger_stage(context: dg.AssetExecutionContext) -> Iterator[dg.MaterializeResult[None]]:
+def ledger_stage(context: dg.AssetExecutionContext) -> Iterator[Told]:
     """Close the run with its row; alone, tell the last one."""
-    with plain_failures():
+    with plain_failures(context.resources.session.settings):
         yield from _closed(context)
 
 
-def _closed(context: dg.AssetExecutionContext) -> Iterator[dg.MaterializeResult[None]]:
+def _closed(context: dg.AssetExecutionContext) -> Iterator[Told]:
     session: RunSession = context.resources.session
     run = session.current
     if run is not None:
         write_profiles(run)
-        rows = {table: run.count(table) for table in RECORDS}
+        told = {table: story(run, Produced(table, run.written.get(table.name))) for table in RECORDS}
         session.finish(summarise(run))
         reconcile(context.instance, run.python_files())
-        for table, count in rows.items():
+        for table, metadata in told.items():
             if dg.AssetKey(table.name) in context.selected_asset_keys:
-                yield dg.MaterializeResult(
-                    asset_key=table.name, metadata={"commit": run.commit, "dagster/row_count": count}
-                )
+                yield dg.MaterializeResult(asset_key=table.name, metadata=metadata)
     if dg.AssetKey(GRAPH_COMMITS.name) in context.selected_asset_keys:
         last = open_ledger(session.settings).resolve(None)
         yield dg.MaterializeResult(
             asset_key=GRAPH_COMMITS.name,
-            metadata={
-                "commit": last.commit,
-                "sequence": last.sequence,
-                "mode": last.mode,
-                "dagster/row_count": last.sequence,
-            },
+            metadata=ledger_story(session.settings, last),
             check_results=[at_head_result(session.settings)],
         )
+    elif context.selected_asset_check_keys:
+        yield at_head_result(session.settings)
 
 
 ASSETS = ledger_stage

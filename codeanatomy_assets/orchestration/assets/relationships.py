@@ -44,7 +44,7 @@ def relationships_stage(run: WritingRun, tables: Sequence[Table]) -> Iterator[Pr
     with watched(run.spark, run.progress, "relating"), views(run, columns, files, lookups) as read:
         found = _related(run, rules, files, read)
         if len(tables) == len(catalog.of_stage(Stage.RELATIONSHIPS)):
-            written = run.replace(ALL_RULES, found, run.scope(files))
+            written = run.replace(ALL_RULES, found, run.scope(files), read.are_many)
             yield from (Produced(table, written) for table in tables)
             return
         for table in tables:

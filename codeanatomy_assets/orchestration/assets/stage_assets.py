@@ -19,8 +19,13 @@ from codeanatomy_assets.orchestration.resources import RunSession
 from codeanatomy_assets.orchestration.stages import BODIES, Body, Produced, rebuild_downstream, run_stage
 from codeanatomy_assets.orchestration.stories import column_lineage, story
 from codeanatomy_assets.orchestration.writing_run import WritingRun
+from codeanatomy_assets.storage.delta_store import Written
 
 WRITER_POOL = "codeanatomy_writer"
+CHECKS_ALONE = (
+    "a check tells of what a run writes, and this one writes nothing: materialize the asset instead (a file's partition"
+    " to look at that file, __all__ to look at all), or launch verify_job, which compares every row with a clean build"
+)
 
 
 def stage_assets(
@@ -52,11 +57,13 @@ def stage_assets(
         ],
     )
     def stage_step(context: dg.AssetExecutionContext) -> Iterator[dg.MaterializeResult[None]]:
-        with plain_failures():
+        with plain_failures(context.resources.session.settings):
             yield from results(context)
 
     def results(context: dg.AssetExecutionContext) -> Iterator[dg.MaterializeResult[None]]:
         session: RunSession = context.resources.session
+        if not context.selected_asset_keys:
+            raise BadInput(CHECKS_ALONE)
         run = session.writing(context, stage)
         if run is None:
             return
@@ -93,16 +100,24 @@ def _record_files(
 ) -> None:
     """One materialization per rebuilt file, beside the one that Dagster records of the key that was launched.
 
-    Of a file that is new, in every dataset: without rows in one of them, it was built there all the same.
+    Of a file that is new, in every dataset: without rows in one of them, it was built there all the same. The version
+    is told as text: the UI plots numbers, and those of single files would hide the update's own.
     """
-    written = {done.table: done.written for done in produced if done.written is not None and done.table.bucketed}
+    written = {done.table: done.written for done in produced if done.written is not None}
     if not written:
         return
     others = run.python_files() - set(keys_of(context)) - set(CONTROL_KEYS)
     new = others if run.refreshes(stage) else others & _new_files(run)
     for table, done in written.items():
-        told = {"commit": run.commit, "delta_version": done.ref.version}
-        record_materializations(context, table.name, sorted(new | (done.owners & others)), told)
+        told = {"commit": run.commit, "delta_version": str(done.ref.version)}
+        record_materializations(context, table.name, sorted(new | (_files(run, table, done) & others)), told)
+
+
+def _files(run: WritingRun, table: Table, done: Written) -> frozenset[str]:
+    """The files that a write is about: of what is told of a commit, those that it names."""
+    if table.bucketed:
+        return done.owners
+    return frozenset(run.read_light(table, (run.commit,), columns=["file_id"]).column("file_id").to_pylist())
 
 
 def _new_files(run: WritingRun) -> set[str]:

@@ -13,7 +13,7 @@ from codeanatomy_assets.contracts.syntax import IMPORTS
 from codeanatomy_assets.contracts.table import Stage, Table
 from codeanatomy_assets.extraction.scip_staged import collect_staged
 from codeanatomy_assets.orchestration.assets.stage_assets import stage_assets
-from codeanatomy_assets.orchestration.exporting import follow_exports
+from codeanatomy_assets.orchestration.following_exports import follow_exports
 from codeanatomy_assets.orchestration.indexing import Indexed, index_candidates
 from codeanatomy_assets.orchestration.progress import watched
 from codeanatomy_assets.orchestration.stages import Produced

@@ -44,6 +44,13 @@ RULE = Rule(
             LEFT JOIN dim_exported_defs AS e
               ON e.file_id = s.file_id AND e.kind = 'function' AND e.is_effective
              AND e.entry_path = CONCAT(REPLACE(l.local_qname, '.<locals>', ''), '.', l.name)
+        ),
+        hits AS (
+            SELECT t.file_id, t.def_id, t.name_bstart, t.name_bend, t.base_def_id, t.base_file_id,
+                   MIN(t.first_found) AS first_found, MIN(t.first_unknown) AS first_unknown
+            FROM tried AS t
+            WHERE t.position = t.first_found AND t.base_def_id IS NOT NULL
+            GROUP BY t.file_id, t.def_id, t.name_bstart, t.name_bend, t.base_def_id, t.base_file_id
         )
         SELECT t.file_id,
                t.def_id AS via_id,
@@ -57,8 +64,7 @@ RULE = Rule(
                CASE WHEN t.first_unknown < t.first_found THEN 'likely' ELSE 'certain' END AS confidence,
                1 / COUNT(*) OVER (PARTITION BY t.file_id, t.def_id) AS score,
                NULL AS unresolved_reason
-        FROM tried AS t
-        WHERE t.position = t.first_found AND t.base_def_id IS NOT NULL
+        FROM hits AS t
     """,
     examples=(
         Example(
@@ -140,6 +146,17 @@ RULE = Rule(
                 exported("Base.run", binding="local", entry_path="other.Base.run"),
             ),
             expected=({"src_id": "make.Child.run", "dst_id": "Base.run", "dep_file_id": None},),
+        ),
+        Example(
+            "a class inside a class and one inside a function, by the same names: each base once",
+            (
+                method("f.Child.run", "f.Child.run"),
+                lookup_order("f.Child", ("child.py", "f.Child"), BASE),
+                lookup_order("f.<locals>.Child", ("child.py", "f.<locals>.Child"), BASE),
+                tracked("g", "base.py"),
+                BASE_RUN,
+            ),
+            expected=({"src_id": "f.Child.run", "dst_id": "Base.run", "score": 1.0},),
         ),
     ),
 )

@@ -8,11 +8,11 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TextIO
 
 import psutil  # type: ignore[import-untyped]
 
@@ -20,8 +20,24 @@ from codeanatomy_assets.errors import CodeAnatomyError
 
 SAMPLE_SECONDS = 0.5
 LAST_WORDS = 2_000
+FIRST_PART = "start"
 MEGABYTE = 1_048_576
+JAVA, NODE, OTHER_PROGRAMS = "java", "node", "python"
+PROGRAMS = (JAVA, NODE)
+TABLES = "tables"
 DELTA_LOG = "_delta_log"
+
+# Of a line that the work said: the part of it that begins there, if one does.
+PartOf = Callable[[str], str | None]
+
+
+@dataclass
+class PartUsage:
+    """What all processes took while one part of the work was on."""
+
+    cpu_seconds: float = 0.0
+    wall_seconds: float = 0.0
+    peak_megabytes: int = 0
 
 
 @dataclass(frozen=True)
@@ -32,10 +48,19 @@ class Usage:
     wall_seconds: float
     peak_megabytes: int
     java_processes: int
+    megabytes_by_program: Mapping[str, int] = field(default_factory=dict)
+    parts: Mapping[str, PartUsage] = field(default_factory=dict)
 
-    def told(self) -> dict[str, float]:
-        """As it is kept: more digits would be noise."""
-        return {name: round(value, 2) for name, value in asdict(self).items()}
+    def told(self) -> dict[str, Any]:
+        """As it is kept: more digits would be noise. Parts are told apart from it."""
+        numbers = ("cpu_seconds", "wall_seconds", "peak_megabytes", "java_processes")
+        rounded = {name: round(getattr(self, name), 2) for name in numbers}
+        return {**rounded, "peak_megabytes_by_program": dict(self.megabytes_by_program)}
+
+    def told_by_part(self) -> dict[str, dict[str, float]]:
+        return {
+            part: {name: round(value, 2) for name, value in asdict(used).items()} for part, used in self.parts.items()
+        }
 
 
 class ProcessTree:
@@ -66,13 +91,18 @@ class Peak:
     """The most memory that a tree had at once, and the JVMs in it, looked at twice a second.
 
     Memory is the proportional set: pages that forked workers share are counted once. What lives shorter than the time
-    between two looks may be missed.
+    between two looks may be missed. With `part`, which tells the part of the work that is on, CPU and memory are kept
+    by part too, to the nearest look.
     """
 
-    def __init__(self, tree: ProcessTree) -> None:
+    def __init__(self, tree: ProcessTree, part: Callable[[], str] | None = None) -> None:
         self.megabytes = 0
+        self.megabytes_by_program: dict[str, int] = {}
+        self.parts: dict[str, PartUsage] = defaultdict(PartUsage)
         self._java: set[int] = set()
         self._tree = tree
+        self._part = part
+        self._cpu, self._time = 0.0, time.monotonic()
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
 
@@ -95,28 +125,71 @@ class Peak:
                 return
 
     def _look(self) -> None:
-        used = 0
+        used: Counter[str] = Counter()
         for process in self._tree.processes():
             try:
-                if process.name() == "java":
+                program = process.name()
+                used[program if program in PROGRAMS else OTHER_PROGRAMS] += process.memory_full_info().pss
+                if program == JAVA:
                     self._java.add(process.pid)
-                used += process.memory_full_info().pss
             except (psutil.NoSuchProcess, psutil.AccessDenied):
                 continue  # it ended meanwhile; one that is about to has no memory to tell of
-        self.megabytes = max(self.megabytes, used // MEGABYTE)
+        megabytes = used.total() // MEGABYTE
+        self.megabytes = max(self.megabytes, megabytes)
+        for program, size in used.items():
+            known = self.megabytes_by_program.get(program, 0)
+            self.megabytes_by_program[program] = max(known, size // MEGABYTE)
+        if self._part is not None:
+            self.add_to_part(self._part(), self._tree.cpu_seconds(), megabytes)
+
+    def add_to_part(self, part: str, cpu_seconds: float, megabytes: int = 0) -> None:
+        """Everything since the last look was this part's. The sum falls while a process is about to end."""
+        now, found = time.monotonic(), self.parts[part]
+        found.cpu_seconds += max(cpu_seconds - self._cpu, 0.0)
+        found.wall_seconds += now - self._time
+        found.peak_megabytes = max(found.peak_megabytes, megabytes)
+        self._cpu, self._time = max(cpu_seconds, self._cpu), now
+
+
+class SaidPart:
+    """The part of the work that is on, told by the last line that began one."""
+
+    def __init__(self, said: TextIO, part_of: PartOf, first: str) -> None:
+        self._said = said
+        self._part_of = part_of
+        self._part = first
+        self._unfinished = ""
+        self._read = 0
+
+    def __call__(self) -> str:
+        """Read by place, not through the file object, whose place the writing process shares."""
+        new = os.pread(self._said.fileno(), MEGABYTE, self._read)
+        self._read += len(new)
+        *lines, self._unfinished = (self._unfinished + new.decode(errors="replace")).split("\n")
+        for line in lines:
+            self._part = self._part_of(line) or self._part
+        return self._part
 
 
 def run_measured(
-    command: Sequence[str], folder: Path, environment: Mapping[str, str] | None = None, limit: float | None = None
+    command: Sequence[str],
+    folder: Path,
+    environment: Mapping[str, str] | None = None,
+    limit: float | None = None,
+    part_of: PartOf | None = None,
 ) -> tuple[Usage, str]:
-    """Run a command to its end: what it took, and what it said on stdout. One that fails is an error."""
+    """Run a command to its end: what it took, and what it said on stdout. One that fails is an error.
+
+    `part_of` tells by a line on stderr which part of the work begins.
+    """
     before, began = _children_cpu(), time.monotonic()
     with tempfile.TemporaryFile("w+") as said, tempfile.TemporaryFile("w+") as complained:
         process = subprocess.Popen(
             command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=said, stderr=complained
         )
+        part = None if part_of is None else SaidPart(complained, part_of, FIRST_PART)
         try:
-            with Peak(ProcessTree(process.pid)) as peak:
+            with Peak(ProcessTree(process.pid), part) as peak:
                 process.wait(limit)
         finally:
             end_with_descendants(process)
@@ -126,7 +199,10 @@ def run_measured(
             words = complained.read()[-LAST_WORDS:].strip()
             raise CodeAnatomyError(f"{' '.join(command)} ended with {process.returncode}: {words}")
         said.seek(0)
-        usage = Usage(_children_cpu() - before, wall, peak.megabytes, peak.java_processes)
+        cpu = _children_cpu() - before
+        if part is not None:
+            peak.add_to_part(part(), cpu)
+        usage = Usage(cpu, wall, peak.megabytes, peak.java_processes, peak.megabytes_by_program, peak.parts)
         return usage, said.read()
 
 
@@ -165,16 +241,30 @@ class StateFiles:
 
     def bytes_since(self, before: StateFiles) -> dict[str, int]:
         """What was written and is still there, by entry of the folder: new files, and what known ones grew by."""
-        written: Counter[str] = Counter()
+        return _sums((path.parts[0], size) for path, size in self._written_since(before))
+
+    def table_bytes_since(self, before: StateFiles) -> dict[str, int]:
+        """The same by table."""
+        return _sums((path.parts[1], size) for path, size in self._written_since(before) if path.parts[0] == TABLES)
+
+    def delta_commits_since(self, before: StateFiles) -> dict[str, int]:
+        """New versions of each table."""
+        new = map(Path, self.files.keys() - before.files.keys())
+        return _sums((path.parts[1], 1) for path in new if path.parts[0] == TABLES and _is_delta_commit(path))
+
+    def _written_since(self, before: StateFiles) -> Iterable[tuple[Path, int]]:
         for path, (inode, size) in self.files.items():
             known_inode, known_size = before.files.get(path, (None, 0))
-            written[Path(path).parts[0]] += max(size - known_size, 0) if inode == known_inode else size
-        return {part: count for part, count in written.most_common() if count}
-
-    def delta_commits_since(self, before: StateFiles) -> int:
-        return sum(_is_delta_commit(path) for path in self.files.keys() - before.files.keys())
+            yield Path(path), max(size - known_size, 0) if inode == known_inode else size
 
 
-def _is_delta_commit(path: str) -> bool:
-    folder, name = os.path.split(path)
-    return os.path.basename(folder) == DELTA_LOG and name.removesuffix(".json").isdigit() and name.endswith(".json")
+def _sums(counts: Iterable[tuple[str, int]]) -> dict[str, int]:
+    """The greatest first, without those of nothing."""
+    total: Counter[str] = Counter()
+    for name, count in counts:
+        total[name] += count
+    return {name: count for name, count in total.most_common() if count}
+
+
+def _is_delta_commit(path: Path) -> bool:
+    return path.parent.name == DELTA_LOG and path.suffix == ".json" and path.stem.isdigit()

@@ -15,9 +15,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from benchmarks import peers, scenarios
-from benchmarks.figures import as_object, figures, judged
+from benchmarks.figures import TARGETS, as_object, figures, judged, scale_targets
 from benchmarks.peers import INDEXER, JOERN
 from benchmarks.report_page import page, plot
+from benchmarks.results_file import known_results
 from benchmarks.scenarios import COLD, FULL, PACKAGES, WARM, Package, Record, Workspace
 from codeanatomy_assets.orchestration.fingerprints import ROOT
 from codeanatomy_assets.toolchain import tools_folder
@@ -88,7 +89,7 @@ def write_report(progress: Progress) -> None:
         "revision": revision(),
         "code": progress.code,
         "cores": len(os.sched_getaffinity(0)),
-        "targets": judged(found),
+        "targets": judged(found, [*TARGETS, *scale_targets(known_results())]),
         "figures": as_object(found),
         "measurements": measurements,
     }

@@ -8,7 +8,7 @@ from typing import Any
 
 from benchmarks.figures import Figures, Measures, Spread
 from benchmarks.peers import INDEXER, JOERN
-from benchmarks.scenarios import COLD, FULL, WARM
+from benchmarks.scenarios import COLD, FULL, LEAF, WARM
 
 ORDER = (FULL, INDEXER, JOERN, *COLD, WARM)
 COLUMNS = {
@@ -19,6 +19,16 @@ COLUMNS = {
     "delta_commits": "Delta commits",
     "files_rebuilt": "files rebuilt",
     "java_processes": "JVMs",
+}
+STAGED = (FULL, LEAF)
+STAGE_COLUMNS = {
+    "cpu_seconds": "CPU s",
+    "wall_seconds": "wall s",
+    "peak_megabytes": "peak MB",
+    "bytes_written": "KB written",
+    "delta_commits": "Delta commits",
+    "files_scanned": "data files scanned",
+    "files_present": "of",
 }
 LEFT, BAR, ROW, HEAD, RIGHT = 150, 460, 20, 34, 150
 OURS, OTHERS, INK = "#4f7cac", "#b0b7bf", "#3c4043"
@@ -36,13 +46,16 @@ def page(result: Mapping[str, Any], found: Figures) -> str:
         "at twice a second. A peak or a JVM shorter than that may be missed. "
         "Bytes are those that stayed in the state folder. A figure is the median of its runs, "
         "in brackets the least and the most. Each command starts cold, but for the warm edit: that is a commit under "
-        "`codeanatomy watch`. Peers are measured in turn with the full builds.",
+        "`codeanatomy watch`. Peers are measured in turn with the full builds. A stage's CPU is what all processes "
+        "took while it was on, to half a second: in a full build the indexer, which makes the symbols, works during "
+        "the syntax stage already, and the last stage's has the ledger's in it.",
         "",
         "![CPU seconds](report.svg)",
         "",
         "## Targets",
         "",
         *_table(("target", "at most", "figure", "met"), map(_target_cells, result["targets"])),
+        *_reasons(result["targets"]),
     ]
     for package, scenarios in found.items():
         records = [record for record in result["measurements"] if record["package"] == package]
@@ -67,10 +80,27 @@ def _package_lines(scenarios: Mapping[str, Measures], records: Sequence[Mapping[
         yield "\nWall seconds by stage, of the last run:\n"
         cells = ((name, *(f"{found.get(each, 0):.1f}" for each in stages)) for name, found in staged.items())
         yield from _table(("scenario", *stages), cells)
+    for name in STAGED:
+        yield from _by_stage(name, _last(records, name, "stages"))
     rows = _last(records, FULL, "rows")
     if rows:
         yield f"\nRows of the full build, {sum(rows.values())} in all:\n"
         yield from _table(("dataset", "rows"), ((f"`{name}`", str(count)) for name, count in rows.items()))
+
+
+def _by_stage(scenario: str, stages: Mapping[str, Mapping[str, float]]) -> Iterator[str]:
+    if not stages:
+        return
+    yield f"\nThe {scenario} by stage, last run:\n"
+    cells = (
+        (stage, *(_stage_cell(name, found[name]) if name in found else "" for name in STAGE_COLUMNS))
+        for stage, found in stages.items()
+    )
+    yield from _table(("stage", *STAGE_COLUMNS.values()), cells)
+
+
+def _stage_cell(name: str, value: float) -> str:
+    return _number(value / 1_024) if name == "bytes_written" else _number(value)
 
 
 def _last(records: Sequence[Mapping[str, Any]], scenario: str, field: str) -> Mapping[str, Any]:
@@ -88,6 +118,13 @@ def _target_cells(target: Mapping[str, Any]) -> tuple[str, ...]:
     figure = "not measured" if target["figure"] is None else f"{target['figure']:.3g}"
     met = {None: "", True: "yes", False: "**no**"}[target["is_met"]]
     return target["target"], f"{target['at_most']:g}", figure, met
+
+
+def _reasons(targets: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    missed = [target for target in targets if target["is_met"] is False]
+    if missed:
+        yield from ("", "Why not, and what would help:", "")
+        yield from (f"- {target['target']}: {target['if_missed']}" for target in missed)
 
 
 def _scenario_cells(name: str, measures: Measures) -> Iterator[str]:

@@ -28,3 +28,9 @@ def write_result(name: str, command: str, figures: dict[str, Any]) -> Path:
     path = FOLDER / f"{name}.json"
     path.write_text(json.dumps(told, indent=1) + "\n")
     return path
+
+
+def known_results() -> dict[str, dict[str, Any]]:
+    """The results that are there, by benchmark."""
+    told = [json.loads(path.read_text()) for path in sorted(FOLDER.glob("*.json"))]
+    return {each["benchmark"]: each for each in told if "benchmark" in each}

@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -17,11 +18,16 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.edits import with_edited_body, with_new_parameter, with_renamed_imports
-from benchmarks.measuring import Peak, ProcessTree, StateFiles, Usage, end_with_descendants, run_measured
+from benchmarks.measuring import FIRST_PART, Peak, ProcessTree, StateFiles, Usage, end_with_descendants, run_measured
+from codeanatomy_assets import catalog
+from codeanatomy_assets.contracts.ledger import PRUNING_METRICS
+from codeanatomy_assets.contracts.table import Stage
 from codeanatomy_assets.errors import CodeAnatomyError
+from codeanatomy_assets.orchestration.fingerprints import BUILT_STAGES
 from codeanatomy_assets.orchestration.plan import open_ledger
 from codeanatomy_assets.orchestration.summary import report
 from codeanatomy_assets.settings import Settings
+from codeanatomy_assets.storage.delta_reads import read_light
 from codeanatomy_assets_tests import corpora
 from codeanatomy_assets_tests.git_repositories import GitRepo
 from codeanatomy_assets_tests.scip_trees import python_files
@@ -36,6 +42,7 @@ END_SECONDS = 60
 FULL, LEAF, SIGNATURE, RENAME, TEN = "full build", "leaf body", "core signature", "module renamed", "ten files"
 NOOP, EXPORT, QUERIED, WARM = "no-op", "export", "query", "leaf body, warm"
 COLD = (LEAF, SIGNATURE, RENAME, TEN, NOOP, EXPORT, QUERIED)
+STAGES = tuple(stage.value for stage in BUILT_STAGES)
 
 Record = dict[str, Any]
 
@@ -120,6 +127,10 @@ class Workspace:
         repo.commit("as released")
         unpacked.rename(place)
         return GitRepo(place, repo.commits)
+
+    @property
+    def settings(self) -> Settings:
+        return Settings(repo=self.repo.folder, state=self.state)
 
     def settle(self) -> None:
         """The state at HEAD, whatever was interrupted; of a fresh workspace the first build, which nobody measures."""
@@ -207,21 +218,56 @@ def measure_cold(workspace: Workspace, scenario: str) -> Record:
     elif scenario in EDITS:
         workspace.edit(scenario)
     before = StateFiles.of(workspace.state)
-    usage, said = run_measured(commands.get(scenario, workspace.build_command()), workspace.folder)
+    command = commands.get(scenario, workspace.build_command())
+    usage, said = run_measured(command, workspace.folder, part_of=_stage_of)
     shutil.rmtree(out, ignore_errors=True)
-    built = {} if scenario in commands else _built(json.loads(said))
-    return {**usage.told(), **_written(before, workspace.state), **built}
+    if scenario in commands:
+        return {**usage.told(), **_written(before, workspace.state)}
+    return {**usage.told(), **_written(before, workspace.state), **_built(workspace, json.loads(said), usage, before)}
 
 
-def _built(told: Mapping[str, Any]) -> Record:
-    expected = {name: told[name] for name in ("mode", "files", "rows", "rows_written", "seconds")}
-    return {**expected, "files_rebuilt": told["impacted"], "files_indexed": told.get("indexed", {}).get("files")}
+def _stage_of(line: str) -> str | None:
+    """The stage that a build says it begins."""
+    stage = line.partition(":")[0]
+    return stage if stage in STAGES else None
+
+
+def _built(workspace: Workspace, told: Mapping[str, Any], usage: Usage, before: StateFiles) -> Record:
+    kept = {name: told[name] for name in ("mode", "files", "rows", "rows_written", "seconds")}
+    return {
+        **kept,
+        "files_rebuilt": told["impacted"],
+        "files_indexed": told.get("indexed", {}).get("files"),
+        "stages": {} if told["mode"] == "noop" else _by_stage(workspace, usage, before),
+    }
+
+
+def _by_stage(workspace: Workspace, usage: Usage, before: StateFiles) -> dict[str, Record]:
+    """Of each stage what it took and wrote, and how many data files it had to look into of those that were there."""
+    stage_of = {table.storage_name: table.stage.value for table in catalog.state_tables()}
+    after = StateFiles.of(workspace.state)
+    last = open_ledger(workspace.settings).resolve(None)
+    pruned = read_light(last.state, PRUNING_METRICS, (last.commit,)).to_pylist()
+    counts = {
+        "bytes_written": after.table_bytes_since(before).items(),
+        "delta_commits": after.delta_commits_since(before).items(),
+        "files_scanned": [(row["dataset"], row["files_scanned"]) for row in pruned],
+        "files_present": [(row["dataset"], row["files_present"]) for row in pruned],
+    }
+    found: dict[str, Record] = defaultdict(dict)
+    for part, used in usage.told_by_part().items():
+        found[part].update(used)
+    for name, counted in counts.items():
+        for table, count in counted:
+            stage = stage_of.get(table, Stage.LEDGER.value)
+            found[stage][name] = found[stage].get(name, 0) + count
+    return {stage: found[stage] for stage in (FIRST_PART, *STAGES, Stage.LEDGER.value) if stage in found}
 
 
 def _written(before: StateFiles, state: Path) -> Record:
     after = StateFiles.of(state)
     written = after.bytes_since(before)
-    commits = after.delta_commits_since(before)
+    commits = sum(after.delta_commits_since(before).values())
     return {"bytes_written": sum(written.values()), "bytes_written_to": written, "delta_commits": commits}
 
 
@@ -239,9 +285,11 @@ class WatchedWorkspace:
         with Peak(self._tree) as peak:
             self.workspace.edit(scenario)
             line = self._line()
-        usage = Usage(self._tree.cpu_seconds() - cpu, _seconds_of(line), peak.megabytes, peak.java_processes)
-        last = open_ledger(Settings(repo=self.workspace.repo.folder, state=self.workspace.state)).resolve(None)
-        return {**usage.told(), **_written(before, self.workspace.state), **_built(report(last))}
+        used = self._tree.cpu_seconds() - cpu
+        usage = Usage(used, _seconds_of(line), peak.megabytes, peak.java_processes, peak.megabytes_by_program)
+        told = report(open_ledger(self.workspace.settings).resolve(None))
+        written = _written(before, self.workspace.state)
+        return {**usage.told(), **written, **_built(self.workspace, told, usage, before)}
 
     def _line(self) -> str:
         assert self._process.stdout is not None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from benchmarks.figures import TARGETS, Spread, figures, judged
+from benchmarks.figures import TARGETS, Spread, figures, judged, scale_targets
 from benchmarks.peers import INDEXER, JOERN
 from benchmarks.scenarios import FULL, LEAF, NOOP, WARM
 
@@ -58,3 +58,8 @@ def test_no_target_is_met_by_figures_past_its_limit() -> None:
 def test_what_was_not_measured_is_neither_met_nor_missed() -> None:
     assert verdicts() == [None] * len(TARGETS)
     assert verdicts(record("click", FULL, 50.0), record("click", JOERN, None))[1] is None
+
+
+def test_results_of_other_benchmarks_are_judged_as_far_as_they_are_there() -> None:
+    results = {"repository_scale": {"cpu_seconds_ratio": 1.15, "impact_seconds_ratio": 1.31}}
+    assert [each["is_met"] for each in judged({}, scale_targets(results))] == [True, False, None]

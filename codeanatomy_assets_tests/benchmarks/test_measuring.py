@@ -31,6 +31,21 @@ def test_a_process_named_java_is_seen(tmp_path: Path) -> None:
     assert usage.java_processes == 1
 
 
+def test_what_a_command_takes_is_told_by_the_parts_it_says(tmp_path: Path) -> None:
+    words = f"print('first: a', file=sys.stderr, flush=True)\n{BUSY}time.sleep({LIVES})\n"
+    later = words.replace("first: a", "second: b").replace("0.4", "1.2")
+    usage, _ = run_measured(
+        [sys.executable, "-c", f"import sys\n{words}{later}"],
+        tmp_path,
+        part_of=lambda line: line.partition(":")[0],
+    )
+    taken = {part: used.cpu_seconds for part, used in usage.parts.items()}
+    assert taken.keys() >= {"first", "second"}
+    assert sum(taken.values()) == pytest.approx(usage.cpu_seconds, abs=0.1)
+    assert taken["second"] > 0.5
+    assert sum(used.wall_seconds for used in usage.parts.values()) == pytest.approx(usage.wall_seconds, abs=0.3)
+
+
 def test_a_command_that_fails_is_an_error_with_its_words(tmp_path: Path) -> None:
     with pytest.raises(CodeAnatomyError, match="ended with 3: bad luck"):
         run_measured([sys.executable, "-c", "import sys; print('bad luck', file=sys.stderr); sys.exit(3)"], tmp_path)
@@ -48,4 +63,5 @@ def test_what_was_written_to_a_folder_is_new_files_and_growth(tmp_path: Path) ->
         events.write("01")
     after = StateFiles.of(tmp_path)
     assert after.bytes_since(before) == {"tables": 5 + 3, "events": 2}
-    assert after.delta_commits_since(before) == 1
+    assert after.table_bytes_since(before) == {"cst_defs": 5 + 3}
+    assert after.delta_commits_since(before) == {"cst_defs": 1}

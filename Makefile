@@ -7,7 +7,8 @@ PYTEST := .venv/bin/python -m pytest --numprocesses 2 --dist loadfile
 
 REPO ?= .
 # Another repository has a state of its own, named after it: a state belongs to one repository.
-STATE ?= $(if $(filter .,$(REPO)),.codeanatomy,.codeanatomy-$(notdir $(abspath $(REPO))))
+IS_THIS := $(filter $(CURDIR),$(abspath $(REPO)))
+STATE ?= $(or $(CODEANATOMY_STATE),.codeanatomy$(if $(IS_THIS),,-$(notdir $(abspath $(REPO)))))
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
@@ -33,12 +34,12 @@ format: setup ## let ruff rewrite what it can
 	@.venv/bin/ruff check --fix .
 	@.venv/bin/ruff format .
 
-docs: setup ## regenerate docs/datasets.md, docs/graph.md and the snapshot of Dagster's definitions
+docs: setup ## regenerate docs/datasets.md, docs/graph.md, docs/graph.svg and the snapshot of Dagster's definitions
 	@.venv/bin/python -m codeanatomy_assets.catalog_docs
 	@.venv/bin/python -m codeanatomy_assets.graph_docs
 	@.venv/bin/python -m codeanatomy_assets_tests.orchestration.definitions_snapshot
 
-bench: setup ## the performance report over real packages, resumable, then every other benchmark; benchmarks/results
+bench: setup ## every benchmark, then the performance report over real packages, resumable; benchmarks/results
 	@.venv/bin/python -m benchmarks
 
 soak: setup ## the long proofs, hours, resumable: the waves, parity of every dataset, a hundred updates, killed builds

@@ -45,6 +45,11 @@ def of_stage(stage: Stage) -> tuple[Table, ...]:
     return tuple(table for table in TABLES if table.stage is stage)
 
 
+def read_tables() -> tuple[Table, ...]:
+    """The datasets that a commit is read by: all but the ledger and what else is only appended to."""
+    return tuple(table for table in TABLES if table.layout is not Layout.APPEND)
+
+
 def state_tables() -> tuple[Table, ...]:
     """The datasets that parity is about: rows owned by a file."""
     return tuple(table for table in TABLES if table.layout is Layout.BY_FILE)

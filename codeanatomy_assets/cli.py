@@ -13,12 +13,49 @@ from dataclasses import asdict
 from pathlib import Path
 
 from codeanatomy_assets import __version__, cli_history
+from codeanatomy_assets.cli_arguments import add_command, add_wait, at_least, settings_of
 from codeanatomy_assets.errors import BadInput, CodeAnatomyError
 from codeanatomy_assets.settings import STRATEGIES, Settings, from_environment
 from codeanatomy_assets.storage.disk_errors import refusal
 
 DEFAULT_PORT = 3000
 DEFAULT_EVERY = 5
+EXIT_CODES = """\
+exit codes: 0 done, 1 a failure, 2 bad usage or input. Settings are environment variables, listed in README.md.
+`codeanatomy COMMAND --help` has the options and examples of a command.
+"""
+BUILD_EXAMPLES = """\
+examples:
+  codeanatomy build .                                HEAD of the repository here
+  codeanatomy build ../click --commit v8.1.7         a tag of another one
+  codeanatomy build . --full                         everything anew, as after a doubt
+  codeanatomy build unpacked/ --worktree             a folder without git
+"""
+WATCH_EXAMPLES = """\
+One line for each commit, until Ctrl-C. With --once the exit code is 1 if HEAD is not built at the end.
+
+examples:
+  codeanatomy watch .                                looks every five seconds
+  codeanatomy watch . --once                         for a queue or a hook of your own
+"""
+STATUS_EXAMPLES = """\
+examples:
+  codeanatomy status                                 the last commits built, rows, who holds the state
+  codeanatomy status --commit HEAD~1                 tables and versions of a commit, for SQL elsewhere
+"""
+EXPORT_EXAMPLES = """\
+examples:
+  codeanatomy export out/                            a Parquet file for each dataset, of the commit built last
+  codeanatomy export out/ --commit v1 --commit v2    of two commits, a folder each
+  codeanatomy export out/ --format graphml           the whole graph in one file
+"""
+UI_EXAMPLES = """\
+Serves on 127.0.0.1 until interrupted, daemon and commit sensor included.
+
+examples:
+  codeanatomy ui                                     for the state here
+  codeanatomy ui --state /srv/click --port 3001      for another one
+"""
 EXPLAIN_EXAMPLES = """\
 examples:
   codeanatomy explain app/views.py                   at the commit built last
@@ -46,9 +83,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     told = _parser().parse_args(arguments)
     try:
         code: int = told.command(told)
+        sys.stdout.flush()
     except BadInput as error:
         return _told_why(error)
     except BrokenPipeError:
+        # Python flushes once more at its end: to where nobody minds.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except KeyboardInterrupt:
         print("codeanatomy: interrupted; the last built commit is as it was", file=sys.stderr)
@@ -68,48 +108,29 @@ def _told_why(error: CodeAnatomyError) -> int:
 
 def _folders_written(told: argparse.Namespace) -> list[Path]:
     """The state folder, its tables, and where a command was asked to write."""
-    settings = _settings(told)
     asked = [getattr(told, name) for name in ("out", "html") if getattr(told, name, None)]
-    return [settings.state, *asked, *([] if settings.tables_uri else [Path(settings.tables_root)])]
+    return [*settings_of(told).written_folders, *asked]
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="codeanatomy", description="A code property graph, kept current commit by commit."
+        prog="codeanatomy",
+        description="A code property graph, kept current commit by commit.",
+        epilog=EXIT_CODES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=__version__)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    state = argparse.ArgumentParser(add_help=False)
-    state.add_argument(
-        "--state", type=Path, metavar="DIR", help="state folder (default: .codeanatomy in the current folder)"
-    )
-    _add_build(commands.add_parser("build", parents=[state], help="build a repository's graph, or bring it up to date"))
-    _add_watch(commands.add_parser("watch", parents=[state], help="build each new commit as it comes, staying warm"))
-    _add_status(commands.add_parser("status", parents=[state], help="what is built"))
-    _add_explain(_with_examples(commands, state, "explain", "why a file was rebuilt, or why not", EXPLAIN_EXAMPLES))
-    _add_impact(_with_examples(commands, state, "impact", "which files a commit touched, and why", IMPACT_EXAMPLES))
-    _add_export(commands.add_parser("export", parents=[state], help="write graph and datasets as files"))
-    _add_verify(_with_examples(commands, state, "verify", "whether the state equals a clean build", VERIFY_EXAMPLES))
-    cli_history.add_commands(commands, state)
-    _add_ui(commands.add_parser("ui", parents=[state], help="serve the Dagster UI on loopback"))
+    _add_build(add_command(commands, "build", "build a repository's graph, or bring it up to date", BUILD_EXAMPLES))
+    _add_watch(add_command(commands, "watch", "build each new commit as it comes, staying warm", WATCH_EXAMPLES))
+    _add_status(add_command(commands, "status", "tell what is built", STATUS_EXAMPLES))
+    _add_explain(add_command(commands, "explain", "tell why a file was rebuilt, or why not", EXPLAIN_EXAMPLES))
+    _add_impact(add_command(commands, "impact", "tell which files a commit touched, and why", IMPACT_EXAMPLES))
+    _add_export(add_command(commands, "export", "write graph and datasets as files", EXPORT_EXAMPLES))
+    _add_verify(add_command(commands, "verify", "tell whether the state equals a clean build", VERIFY_EXAMPLES))
+    cli_history.add_commands(commands)
+    _add_ui(add_command(commands, "ui", "serve the Dagster UI on loopback", UI_EXAMPLES))
     return parser
-
-
-def _with_examples(
-    commands: argparse._SubParsersAction[argparse.ArgumentParser],
-    state: argparse.ArgumentParser,
-    name: str,
-    does: str,
-    examples: str,
-) -> argparse.ArgumentParser:
-    return commands.add_parser(
-        name,
-        parents=[state],
-        help=does,
-        description=f"Tells {does}.",
-        epilog=examples,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
 
 
 def _add_build(parser: argparse.ArgumentParser) -> None:
@@ -122,9 +143,10 @@ def _add_build(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--strategy",
         metavar="NAME",
-        help=f"how far a change reaches: {', '.join(STRATEGIES)} (default: {Settings.strategy})",
+        help=f"how far a change reaches: {', '.join(STRATEGIES)}"
+        f" (default: $CODEANATOMY_STRATEGY, or {Settings.strategy})",
     )
-    parser.add_argument("--wait", type=float, metavar="SECONDS", help="how long to wait for another run (default: not)")
+    add_wait(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object on stdout")
     parser.set_defaults(command=_build)
 
@@ -133,12 +155,14 @@ def _add_watch(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("repo", type=Path, metavar="REPO", help="a git repository")
     parser.add_argument(
         "--every",
-        type=float,
+        type=at_least(float, 0.1),
         default=DEFAULT_EVERY,
         metavar="SECONDS",
         help=f"how often to look (default: {DEFAULT_EVERY})",
     )
-    parser.add_argument("--once", action="store_true", help="end when every commit is built")
+    parser.add_argument(
+        "--once", action="store_true", help="end when nothing is left to build, or nothing can be built now"
+    )
     parser.set_defaults(command=_watch)
 
 
@@ -188,9 +212,13 @@ def _add_export(parser: argparse.ArgumentParser) -> None:
 
 def _add_verify(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--commits", type=int, default=1, metavar="N", help="how many of the last built commits (default: 1)"
+        "--commits",
+        type=at_least(int, 1),
+        default=1,
+        metavar="N",
+        help="how many of the last built commits (default: 1)",
     )
-    parser.add_argument("--json", action="store_true", help="print one JSON object on stdout")
+    parser.add_argument("--json", action="store_true", help="print a JSON list on stdout, an object for each commit")
     parser.set_defaults(command=_verify)
 
 
@@ -234,11 +262,11 @@ def _watch(told: argparse.Namespace) -> int:
 def _status(told: argparse.Namespace) -> int:
     from codeanatomy_assets.orchestration.summary import status, status_as_text
 
-    found = status(_settings(told))
+    found = status(settings_of(told))
     if told.commit is not None:
         from codeanatomy_assets.orchestration.query import table_versions, versions_as_text
 
-        found["at"] = table_versions(_settings(told), told.commit)
+        found["at"] = table_versions(settings_of(told), told.commit)
         if not told.json:
             print(versions_as_text(found["at"]))
             return 0
@@ -249,7 +277,7 @@ def _status(told: argparse.Namespace) -> int:
 def _explain(told: argparse.Namespace) -> int:
     from codeanatomy_assets.orchestration.explain import explain, explained_as_text
 
-    found = explain(_settings(told), told.path, told.commit, Path.cwd())
+    found = explain(settings_of(told), told.path, told.commit, Path.cwd())
     print(json.dumps(found) if told.json else explained_as_text(found))
     return 0
 
@@ -258,7 +286,7 @@ def _impact(told: argparse.Namespace) -> int:
     from codeanatomy_assets.orchestration.explain import impacts, impacts_as_object, impacts_as_table
     from codeanatomy_assets.orchestration.impact_picture import write_page
 
-    found = impacts(_settings(told), told.range or told.commit)
+    found = impacts(settings_of(told), told.range or told.commit)
     if told.html:
         write_page(found, told.html)
         print(f"{told.html}: the picture", file=sys.stderr)
@@ -270,7 +298,7 @@ def _export(told: argparse.Namespace) -> int:
     from codeanatomy_assets.orchestration.export import export_commits
 
     formats = tuple(told.format or ("parquet",))
-    for line in export_commits(_settings(told), told.out, told.commit or (), told.dataset, formats, told.bundle):
+    for line in export_commits(settings_of(told), told.out, told.commit or (), told.dataset, formats, told.bundle):
         print(line, file=sys.stderr)
     return 0
 
@@ -280,7 +308,7 @@ def _verify(told: argparse.Namespace) -> int:
     from codeanatomy_assets.orchestration.resources import spark_engine
     from codeanatomy_assets.orchestration.verify import verify
 
-    settings = _settings(told)
+    settings = settings_of(told)
     engine = spark_engine(settings)
     try:
         found = list(verify(settings, engine, Terminal(), told.commits))
@@ -297,11 +325,7 @@ def _verify(told: argparse.Namespace) -> int:
 def _ui(told: argparse.Namespace) -> int:
     from codeanatomy_assets.orchestration.build import serve_ui
 
-    serve_ui(_settings(told), told.port)
-
-
-def _settings(told: argparse.Namespace) -> Settings:
-    return from_environment(state=told.state)
+    serve_ui(settings_of(told), told.port)
 
 
 def _next_command(told: argparse.Namespace) -> Callable[[str], str]:

@@ -7,7 +7,8 @@ import json
 import sys
 from pathlib import Path
 
-from codeanatomy_assets.settings import Settings, from_environment
+from codeanatomy_assets.cli_arguments import Commands, add_command, add_wait, at_least, settings_of
+from codeanatomy_assets.settings import from_environment
 
 DIFF_EXAMPLES = """\
 A and B are built commits: first digits, a branch or a tag. What only moved in its file is left out.
@@ -37,14 +38,10 @@ DEFAULT_LIMIT = 40
 DEFAULT_GRACE_HOURS = 1.0
 
 
-def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser], state: argparse.ArgumentParser) -> None:
-    for name, does, examples, add in (
-        ("diff", "what commits did to the graph", DIFF_EXAMPLES, _add_diff),
-        ("query", "run SQL over the datasets of a built commit", QUERY_EXAMPLES, _add_query),
-        ("vacuum", "let go of commits past the retention", VACUUM_EXAMPLES, _add_vacuum),
-    ):
-        layout = argparse.RawDescriptionHelpFormatter
-        add(commands.add_parser(name, parents=[state], help=does, epilog=examples, formatter_class=layout))
+def add_commands(commands: Commands) -> None:
+    _add_diff(add_command(commands, "diff", "tell what commits did to the graph", DIFF_EXAMPLES))
+    _add_query(add_command(commands, "query", "run SQL over the datasets of a built commit", QUERY_EXAMPLES))
+    _add_vacuum(add_command(commands, "vacuum", "let go of commits past the retention", VACUUM_EXAMPLES))
 
 
 def _add_diff(parser: argparse.ArgumentParser) -> None:
@@ -52,7 +49,7 @@ def _add_diff(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("new", metavar="B", help="the built commit that is looked at")
     parser.add_argument(
         "--limit",
-        type=int,
+        type=at_least(int, 0),
         default=DEFAULT_LIMIT,
         metavar="N",
         help=f"how many nodes and how many edges are listed, 0 for all (default: {DEFAULT_LIMIT}); counts are whole",
@@ -73,16 +70,20 @@ def _add_query(parser: argparse.ArgumentParser) -> None:
 
 def _add_vacuum(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dry-run", action="store_true", help="only say what would go")
-    parser.add_argument("--keep-commits", type=int, metavar="N", help="keep the commits built last, so many")
-    parser.add_argument("--keep-days", type=float, metavar="D", help="keep what was built in the last days")
+    parser.add_argument(
+        "--keep-commits", type=at_least(int, 0), metavar="N", help="keep the commits built last, so many"
+    )
+    parser.add_argument(
+        "--keep-days", type=at_least(float, 0), metavar="D", help="keep what was built in the last days"
+    )
     parser.add_argument(
         "--grace-hours",
-        type=float,
+        type=at_least(float, 0),
         default=DEFAULT_GRACE_HOURS,
         metavar="H",
         help=f"keep what a reader may still be reading since (default: {DEFAULT_GRACE_HOURS:g})",
     )
-    parser.add_argument("--wait", type=float, metavar="SECONDS", help="how long to wait for another run (default: not)")
+    add_wait(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object on stdout")
     parser.set_defaults(command=_vacuum)
 
@@ -91,7 +92,7 @@ def _diff(told: argparse.Namespace) -> int:
     from codeanatomy_assets.orchestration import diff_report
     from codeanatomy_assets.orchestration.diff import graph_diff
 
-    settings = _settings(told)
+    settings = settings_of(told)
     found = diff_report.as_object(graph_diff(settings, told.old, told.new), settings.storage_options, told.limit)
     if told.html:
         diff_report.write_page(found, told.html)
@@ -103,7 +104,7 @@ def _diff(told: argparse.Namespace) -> int:
 def _query(told: argparse.Namespace) -> int:
     from codeanatomy_assets.orchestration import query
 
-    answer = query.query(_settings(told), told.sql, told.commit)
+    answer = query.query(settings_of(told), told.sql, told.commit)
     print(query.as_json(answer) if told.json else query.as_csv(answer) if told.csv else query.as_table(answer))
     return 0
 
@@ -117,7 +118,3 @@ def _vacuum(told: argparse.Namespace) -> int:
     done = vacuum(settings, Terminal(), retention, told.dry_run)
     print(json.dumps(done) if told.json else report_as_text(done))
     return 0
-
-
-def _settings(told: argparse.Namespace) -> Settings:
-    return from_environment(state=told.state)

@@ -17,6 +17,7 @@ from codeanatomy_assets import catalog
 from codeanatomy_assets.contracts.graph import CPG_EDGES, CPG_NODES, CPG_PROPS
 from codeanatomy_assets.errors import BadInput
 from codeanatomy_assets.orchestration import query as sql_query
+from codeanatomy_assets.orchestration.plain_text import short
 from codeanatomy_assets.orchestration.plan import open_ledger
 from codeanatomy_assets.orchestration.revisions import built_commit
 from codeanatomy_assets.settings import Settings, from_environment
@@ -75,7 +76,7 @@ def _read(settings: Settings, row: LedgerRow, name: str) -> pa.Table:
     table = catalog.BY_NAME.get(name)
     if table is None or table.storage_name not in row.state.refs:
         known = ", ".join(each.name for each in catalog.TABLES if each.storage_name in row.state.refs)
-        raise BadInput(f"no dataset {name} at {row.commit[:12]}: there are {known}")
+        raise BadInput(f"no dataset {name} at {short(row.commit)}: there are {known}")
     return delta_reads.read_light(row.state, table, None, settings.storage_options)
 
 

@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +15,15 @@ from codeanatomy_assets.errors import BadInput
 PREFIX = "CODEANATOMY_"
 STRATEGIES = ("symbol_closure", "import_closure", "hybrid")
 RESULT_BEARING = {"result_bearing": True}
+# What the pinned indexer knows.
+PYTHON_VERSIONS = tuple(f"3.{minor}" for minor in range(13))
+LEAST = "least"
 SMALLEST_MEMORY_MB = 1024
 LARGEST_MEMORY_MB = 4096
+
+
+def _at_least(number: int) -> dict[str, int]:
+    return {LEAST: number}
 
 
 def _cores() -> int:
@@ -42,26 +49,26 @@ class Settings:
     state: Path = Path(".codeanatomy")
     worktree: bool = False
     repo_id: str = field(default="repository", metadata=RESULT_BEARING)
-    max_file_bytes: int = field(default=5_000_000, metadata=RESULT_BEARING)
+    max_file_bytes: int = field(default=5_000_000, metadata=RESULT_BEARING | _at_least(1))
     python_version: str = field(default="3.12", metadata=RESULT_BEARING)
     site_packages: str = field(default="", metadata=RESULT_BEARING)
     strategy: str = "hybrid"
-    impact_iterations: int = 100
-    index_silent_seconds: float = 900.0
-    index_memory_megabytes: int = 4096
-    index_processes: int = field(default_factory=_index_processes)
+    impact_iterations: int = field(default=100, metadata=_at_least(1))
+    index_silent_seconds: float = field(default=900.0, metadata=_at_least(1))
+    index_memory_megabytes: int = field(default=4096, metadata=_at_least(256))
+    index_processes: int = field(default_factory=_index_processes, metadata=_at_least(1))
     tables_uri: str = ""
     storage_options: Mapping[str, str] = field(default_factory=dict)
     spark_master: str = ""
     spark_conf: Mapping[str, str] = field(default_factory=dict)
     driver_memory: str = field(default_factory=_driver_memory)
-    cores: int = field(default_factory=_cores)
-    light_write_rows: int = 200_000
-    lock_wait_seconds: float = 0.0
-    retain_commits: int = 50
-    retain_days: float = 30.0
+    cores: int = field(default_factory=_cores, metadata=_at_least(1))
+    light_write_rows: int = field(default=200_000, metadata=_at_least(0))
+    lock_wait_seconds: float = field(default=0.0, metadata=_at_least(0))
+    retain_commits: int = field(default=50, metadata=_at_least(0))
+    retain_days: float = field(default=30.0, metadata=_at_least(0))
     sensor_on: bool = False
-    sensor_commits: int = 20
+    sensor_commits: int = field(default=20, metadata=_at_least(1))
 
     def __post_init__(self) -> None:
         if self.strategy not in STRATEGIES:
@@ -69,8 +76,13 @@ class Settings:
             raise BadInput(
                 f"strategy {self.strategy!r} is unknown: --strategy and {PREFIX}STRATEGY take one of {known}"
             )
-        if self.retain_commits < 0 or self.retain_days < 0:
-            raise BadInput(f"{PREFIX}RETAIN_COMMITS and {PREFIX}RETAIN_DAYS can't be negative: 0 is the least")
+        if self.python_version not in PYTHON_VERSIONS:
+            known = f"{PYTHON_VERSIONS[0]} to {PYTHON_VERSIONS[-1]}"
+            raise BadInput(f"{PREFIX}PYTHON_VERSION={self.python_version} is not known to the indexer: name {known}")
+        for setting in fields(self):
+            least, given = setting.metadata.get(LEAST), getattr(self, setting.name)
+            if least is not None and not given >= least:
+                raise BadInput(f"{PREFIX}{setting.name.upper()}={given} is too little: {least} is the least")
 
     @property
     def master(self) -> str:
@@ -80,10 +92,25 @@ class Settings:
     def tables_root(self) -> str:
         return self.tables_uri.rstrip("/") or str(self.state / "tables")
 
+    @property
+    def written_folders(self) -> list[Path]:
+        """Where a build writes on this machine's disks."""
+        return [self.state, *([] if self.tables_uri else [Path(self.tables_root)])]
+
     def result_fingerprint(self) -> str:
-        """Moves when a setting that can change a row does; operational settings leave it alone."""
+        """Moves when a setting that can change a row does; operational settings leave it alone.
+
+        Of the packages in `site_packages`, their names and versions: installing one is a change of the setting.
+        """
         bearing = {f.name: getattr(self, f.name) for f in fields(self) if f.metadata.get("result_bearing")}
+        if self.site_packages:
+            bearing["installed"] = installed_packages(Path(self.site_packages))
         return hashlib.sha256(json.dumps(bearing, sort_keys=True).encode()).hexdigest()
+
+
+def installed_packages(folder: Path) -> list[str]:
+    """The packages in a folder of installed ones, by name and version."""
+    return sorted(path.name for path in folder.glob("*.*-info"))
 
 
 def from_environment(**overrides: Any) -> Settings:
@@ -95,7 +122,13 @@ def from_environment(**overrides: Any) -> Settings:
             told[setting.name] = _parsed(setting.name, str(setting.type), text)
     told.update({name: value for name, value in overrides.items() if value is not None})
     settings = Settings(**told)
-    return Settings(**{**_as_dict(settings), "repo": _absolute(settings.repo), "state": _absolute(settings.state)})
+    return replace(
+        settings,
+        repo=_absolute(settings.repo),
+        state=_absolute(settings.state),
+        site_packages=_absolute_text(settings.site_packages),
+        tables_uri=settings.tables_uri if "://" in settings.tables_uri else _absolute_text(settings.tables_uri),
+    )
 
 
 def to_environment(settings: Settings) -> dict[str, str]:
@@ -104,17 +137,17 @@ def to_environment(settings: Settings) -> dict[str, str]:
     return {**os.environ, **told}
 
 
-def color_wanted() -> bool:
-    """Whether the user's terminal asked for plain text (NO_COLOR)."""
-    return "NO_COLOR" not in os.environ
-
-
 def _as_dict(settings: Settings) -> dict[str, Any]:
     return {f.name: getattr(settings, f.name) for f in fields(settings)}
 
 
 def _absolute(path: Path) -> Path:
     return Path(os.path.abspath(path))
+
+
+def _absolute_text(path: str) -> str:
+    """Of a setting that may be left empty."""
+    return os.path.abspath(path) if path else ""
 
 
 def _parsed(name: str, type_name: str, text: str) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -77,6 +78,38 @@ def test_a_state_that_a_newer_version_wrote_is_refused(tmp_path: Path, repo: Git
 def test_bad_usage_exits_with_2(tmp_path: Path) -> None:
     for arguments in ((), ("build",), ("build", "x", "--nonsense"), ("nonsense",)):
         assert codeanatomy(*arguments, cwd=tmp_path).returncode == 2
+
+
+def test_numbers_that_mean_nothing_are_bad_usage(tmp_path: Path) -> None:
+    for arguments in (
+        ("verify", "--commits", "0"),
+        ("watch", "x", "--every", "-1"),
+        ("diff", "A", "B", "--limit", "-1"),
+        ("vacuum", "--keep-days", "-1"),
+    ):
+        done = codeanatomy(*arguments, cwd=tmp_path)
+        assert done.returncode == 2 and "is the least" in done.stderr, arguments
+
+
+def test_a_folder_of_dependencies_that_is_not_there_is_refused(
+    tmp_path: Path, repo: GitRepo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CODEANATOMY_SITE_PACKAGES", str(tmp_path / "nowhere"))
+    refused("nowhere is no folder: correct or unset it", repo.folder, state=tmp_path / "state")
+
+
+def test_a_reader_that_went_away_is_no_failure(tmp_path: Path) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "w") as closed:
+        done = subprocess.run(
+            [COMMAND, "status", "--state", tmp_path / "state"],
+            stdout=closed,
+            stderr=subprocess.PIPE,
+            timeout=120,
+            check=False,
+        )
+    assert (done.returncode, done.stderr) == (0, b"")
 
 
 def test_reading_a_state_that_is_not_built_says_what_to_do(tmp_path: Path) -> None:

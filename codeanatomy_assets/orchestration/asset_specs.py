@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,8 +10,10 @@ import dagster as dg
 
 from codeanatomy_assets.contracts.checks import Violation, checks_of
 from codeanatomy_assets.contracts.table import Stage, Table
-from codeanatomy_assets.orchestration.fingerprints import CODE, code_fingerprint
+from codeanatomy_assets.orchestration.code_references import code_references
+from codeanatomy_assets.orchestration.fingerprints import code_version
 from codeanatomy_assets.orchestration.lineage import Lineage
+from codeanatomy_assets.rules import registry
 
 OWNERS = ["team:codeanatomy"]
 KINDS = {
@@ -27,21 +29,37 @@ CHECK = "contract"
 
 
 def asset_spec(table: Table, deps: Sequence[str], lineage: Lineage | None = None) -> dg.AssetSpec:
-    metadata: dict[str, Any] = {"dagster/column_schema": column_schema(table), "dagster/table_name": table.name}
+    metadata: dict[str, Any] = {
+        "dagster/column_schema": column_schema(table),
+        "dagster/table_name": table.name,
+        "dagster/code_references": code_references(table),
+    }
     if lineage:
         metadata["column_origins"] = dg.MetadataValue.md(_origins(lineage))
     return dg.AssetSpec(
         table.name,
         deps=list(deps),
-        description=f"{table.doc}\n\nKey: {', '.join(table.key)}. Example row: `{table.example}`",
+        description=f"{table.doc}\n\nKey: {', '.join(table.key)}. Example row, in part: `{_example(table)}`",
         group_name=group_of(table.stage),
         kinds=KINDS[table.stage],
         owners=OWNERS,
         tags={"codeanatomy/stage": table.stage.value, "codeanatomy/rows": table.layout.value},
         skippable=True,
-        code_version=_code_version(table),
+        code_version=code_version(table),
         metadata=metadata,
     )
+
+
+def _example(table: Table) -> str:
+    return json.dumps(_of_rule(table) or table.example, ensure_ascii=False)
+
+
+def _of_rule(table: Table) -> dict[str, object] | None:
+    """What a rule's own first example says comes of it."""
+    if table.stage is not Stage.RELATIONSHIPS:
+        return None
+    expected = [example.expected[0] for example in registry.rule(table.name).examples if example.expected]
+    return dict(expected[0]) if expected else None
 
 
 def _origins(lineage: Lineage) -> str:
@@ -56,12 +74,6 @@ def _origins(lineage: Lineage) -> str:
 def group_of(stage: Stage) -> str:
     """The stage's group: numbered, because Dagster lists groups by name."""
     return f"{list(Stage).index(stage) + 1}_{stage.value}"
-
-
-def _code_version(table: Table) -> str:
-    """Moves when what makes the rows does: the contract, or the stage's code."""
-    parts = [table.fingerprint(), *(code_fingerprint(module) for module in CODE.get(table.stage, ()))]
-    return hashlib.sha256("".join(parts).encode()).hexdigest()[:16]
 
 
 def check_spec(table: Table) -> dg.AssetCheckSpec:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from codeanatomy_assets.errors import CodeAnatomyError, causes
 from codeanatomy_assets.orchestration.fingerprints import BUILT_STAGES
+from codeanatomy_assets.orchestration.plain_text import short
 from codeanatomy_assets.orchestration.plan import Plan, decide, open_ledger
 from codeanatomy_assets.orchestration.progress import Progress
 from codeanatomy_assets.orchestration.summary import report
@@ -88,7 +89,7 @@ def update_request(plan: Plan, commit: str | None = None) -> UpdateRequest:
     return UpdateRequest(
         partition_key=ALL if plan.mode == "full" else IMPACTED,
         run_config={"resources": {"session": {"config": {"commit": target if is_commit else "", "full": plan.full}}}},
-        tags={"codeanatomy/commit": target[:12], **needed},
+        tags={"codeanatomy/commit": short(target), **needed},
     )
 
 
@@ -169,12 +170,25 @@ def serve_ui(settings: Settings, port: int) -> NoReturn:
     with dagster_instance(settings) as instance:
         for line in report_dead_runs(instance, StateLock(settings.state)):
             print(line, file=sys.stderr, flush=True)
+        reconcile_with_ledger(instance, settings)
     command = [sys.executable, "-m", "dagster", "dev", "-m", "codeanatomy_assets.definitions"]
     environment = {**to_environment(settings), "DAGSTER_HOME": str(home), "DAGSTER_EVENT_BATCH_SIZE": EVENT_BATCH_SIZE}
     os.chdir(home)
     # A script's background job ignores the interrupt by which the UI ends its processes.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     os.execve(sys.executable, [*command, "-h", "127.0.0.1", "-p", str(port)], environment)
+
+
+def reconcile_with_ledger(instance: dg.DagsterInstance, settings: Settings) -> None:
+    """The keys of the files that the last built commit has: a run killed after its row may not have come to that."""
+    from codeanatomy_assets.contracts.repository import REPO_SNAPSHOT
+    from codeanatomy_assets.orchestration.partitions import reconcile
+    from codeanatomy_assets.storage.delta_reads import read_light
+
+    last = open_ledger(settings).last()
+    if last is not None:
+        rows = read_light(last.state, REPO_SNAPSHOT, None, settings.storage_options).to_pylist()
+        reconcile(instance, {row["file_id"] for row in rows if row["is_python"]})
 
 
 def write_instance_config(settings: Settings) -> Path:

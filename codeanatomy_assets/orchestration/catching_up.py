@@ -13,8 +13,8 @@ from typing import Self
 
 from codeanatomy_assets.extraction.git_history import GitRepository
 from codeanatomy_assets.extraction.private_store import NO_COMMIT
+from codeanatomy_assets.orchestration.plain_text import short
 from codeanatomy_assets.orchestration.plan import Plan
-from codeanatomy_assets.orchestration.summary import short
 
 # Seconds before an update that failed is asked for again; after the last it waits for another HEAD.
 PAUSES = (30.0, 120.0, 600.0)

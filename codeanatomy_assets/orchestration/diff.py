@@ -17,8 +17,8 @@ from codeanatomy_assets.contracts.graph_kinds import EDGE_KIND, EDGE_KINDS, GLOB
 from codeanatomy_assets.contracts.graph_props import EDGE, NODE
 from codeanatomy_assets.contracts.table import Table
 from codeanatomy_assets.errors import BadInput
+from codeanatomy_assets.orchestration.plain_text import short
 from codeanatomy_assets.orchestration.revisions import built_commit
-from codeanatomy_assets.orchestration.summary import short
 from codeanatomy_assets.settings import Settings
 from codeanatomy_assets.storage import delta_reads
 from codeanatomy_assets.storage.ledger import LedgerRow

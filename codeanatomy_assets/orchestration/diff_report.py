@@ -11,8 +11,7 @@ from codeanatomy_assets.contracts.graph import CPG_NODES
 from codeanatomy_assets.contracts.graph_props import EDGE, NODE
 from codeanatomy_assets.orchestration import html_page
 from codeanatomy_assets.orchestration.diff import ADDED, ALTERED, CHANGES, REBOUND, REMOVED, SPAN, Change, GraphDiff
-from codeanatomy_assets.orchestration.explain import printable
-from codeanatomy_assets.orchestration.summary import short
+from codeanatomy_assets.orchestration.plain_text import printable, short
 from codeanatomy_assets.storage import delta_reads
 from codeanatomy_assets.storage.table_state import TableState
 

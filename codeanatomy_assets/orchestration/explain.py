@@ -8,16 +8,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property
-from heapq import heapify, heappop, heappush
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from codeanatomy_assets.contracts.impact import IMPACTED_FILES, REASON_KINDS
 from codeanatomy_assets.contracts.repository import REPO_SNAPSHOT
 from codeanatomy_assets.errors import BadInput
+from codeanatomy_assets.orchestration.plain_text import counted, printable, short, table_of
 from codeanatomy_assets.orchestration.plan import open_ledger
 from codeanatomy_assets.orchestration.revisions import built_commit, built_commits
-from codeanatomy_assets.orchestration.summary import short
 from codeanatomy_assets.settings import Settings
 from codeanatomy_assets.storage import delta_reads
 from codeanatomy_assets.storage.ledger import LedgerRow
@@ -27,10 +26,13 @@ from codeanatomy_assets.storage.table_state import TableState
 ARROW = " ← "
 MOST_SUGGESTED = 3
 MOST_REASONS_IN_TABLE = 3
-NEVER_REACHED = 1 << 30
 TABLE_HEADING = ("commit", "path", "distance", "reasons")
 # What reason_ref says of a file whose own module names or imports lead elsewhere, in words.
-OF_ITSELF = {"module name": "has another module name", "import resolution": "has imports that lead elsewhere"}
+OF_ITSELF = {
+    "module name": "has another module name",
+    "import resolution": "has imports that lead elsewhere",
+    "qualified names": "has names that may mean something else",
+}
 PHRASES = {
     "changed_file": "changed",
     "added_file": "was added",
@@ -75,38 +77,15 @@ class Closure:
             found[reason.file_id].append(reason)
         return dict(sorted(found.items(), key=lambda item: (item[1][0].distance, item[1][0].path)))
 
-    @cached_property
-    def _steps(self) -> dict[str, int]:
-        """How many files lie between a touched one and the change it comes from, by the shortest chain."""
-        leading: dict[str, list[str]] = defaultdict(list)
-        for reason in self.reasons:
-            if not self._is_end(reason):
-                leading[str(reason.via)].append(reason.file_id)
-        waiting = [(reason.distance, reason.file_id) for reason in self.reasons if self._is_end(reason)]
-        heapify(waiting)
-        found: dict[str, int] = {}
-        while waiting:
-            steps, file_id = heappop(waiting)
-            if file_id not in found:
-                found[file_id] = steps
-                for each in leading[file_id]:
-                    heappush(waiting, (steps + 1, each))
-        return found
-
     def _is_end(self, reason: Reason) -> bool:
         return reason.via is None or reason.via not in self.by_file
-
-    def _steps_by(self, reason: Reason) -> tuple[int, tuple[int, int, str]]:
-        if self._is_end(reason):
-            return (reason.distance, reason.nearness)
-        return (self._steps.get(str(reason.via), NEVER_REACHED) + 1, reason.nearness)
 
     def chain(self, reason: Reason) -> list[Reason]:
         """The reason, then the nearest reason of the file it comes through, and so on to the change itself."""
         chain = [reason]
         seen = {reason.file_id}
         while not self._is_end(reason) and reason.via not in seen:
-            reason = min(self.by_file[str(reason.via)], key=self._steps_by)
+            reason = self.by_file[str(reason.via)][0]
             seen.add(reason.file_id)
             chain.append(reason)
         return chain
@@ -219,19 +198,8 @@ def impacts_as_table(found: Sequence[CommitImpact]) -> str:
     ]
     if rows:
         columns = slice(0 if len(found) > 1 else 1, None)
-        shown = [[printable(cell) for cell in row[columns]] for row in (TABLE_HEADING, *rows)]
-        widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
-        lines += ["  ".join(map(str.ljust, cells, widths)).rstrip() for cells in shown]
+        lines += table_of([row[columns] for row in (TABLE_HEADING, *rows)])
     return "\n".join(lines)
-
-
-def counted(files: int) -> str:
-    return {0: "nothing was rebuilt", 1: "1 file rebuilt"}.get(files, f"{files} files rebuilt")
-
-
-def printable(text: str) -> str:
-    """Names come from the repository: what could steer a terminal or break a line is escaped."""
-    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
 
 
 def _read_impacts(rows: Sequence[LedgerRow], settings: Settings) -> list[CommitImpact]:

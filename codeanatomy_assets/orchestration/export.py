@@ -13,14 +13,13 @@ from codeanatomy_assets.contracts.table import Layout, Table
 from codeanatomy_assets.errors import BadInput
 from codeanatomy_assets.orchestration.export_formats import WRITERS
 from codeanatomy_assets.orchestration.export_graphml import write_graphml
+from codeanatomy_assets.orchestration.plain_text import short
 from codeanatomy_assets.orchestration.plan import open_store
 from codeanatomy_assets.orchestration.revisions import built_commit
-from codeanatomy_assets.orchestration.summary import short
 from codeanatomy_assets.settings import Settings
 from codeanatomy_assets.storage import delta_reads
 from codeanatomy_assets.storage.ledger import LedgerRow
 
-EXPORTED = tuple(table for table in catalog.TABLES if table.layout is not Layout.APPEND)
 BUNDLED = (*graph.TABLES, *(table for table in catalog.TABLES if table.layout is Layout.BY_COMMIT))
 GRAPHML = "graphml"
 FORMATS = (*WRITERS, GRAPHML)
@@ -68,7 +67,7 @@ def export(
         for name in (name for name in formats if name in WRITERS):
             path = out / f"{table.name}.{name}"
             count = WRITERS[name](_batches(row, table, options, bundle), table, path)
-            yield f"{path}: {count} rows at {row.commit[:12]}"
+            yield f"{path}: {count} rows at {short(row.commit)}"
     if GRAPHML in formats:
         yield _graphml(row, out / "graph.graphml", options)
 
@@ -85,16 +84,16 @@ def _chosen(row: LedgerRow, datasets: Sequence[str] | None, formats: Sequence[st
     unknown = [name for name in formats if name not in FORMATS]
     if unknown or not formats:
         raise BadInput(f"no format {', '.join(unknown)}: known are {', '.join(FORMATS)}")
-    tables = [_known(name) for name in datasets] if datasets else list(EXPORTED)
+    tables = [_known(name) for name in datasets] if datasets else list(catalog.read_tables())
     needed = [*(tables if datasets else []), *(graph.TABLES if GRAPHML in formats else ())]
     absent = [table.name for table in needed if table.storage_name not in row.state.refs]
     if absent:
-        raise BadInput(f"{row.commit[:12]} was built before there was {absent[0]}: export another commit of it")
+        raise BadInput(f"{short(row.commit)} was built before there was {absent[0]}: export another commit of it")
     return [table for table in tables if table.storage_name in row.state.refs]
 
 
 def _known(name: str) -> Table:
-    known = {table.name: table for table in EXPORTED}
+    known = {table.name: table for table in catalog.read_tables()}
     if name not in known:
         raise BadInput(f"no dataset {name}: known are {', '.join(known)}")
     return known[name]
@@ -103,4 +102,4 @@ def _known(name: str) -> Table:
 def _graphml(row: LedgerRow, path: Path, options: Mapping[str, str]) -> str:
     rows = sum(delta_reads.count_rows(row.state, table, options) for table in graph.TABLES)
     nodes, edges = write_graphml(lambda table: delta_reads.stream(row.state, table, options), path, rows)
-    return f"{path}: {nodes} nodes and {edges} edges at {row.commit[:12]}"
+    return f"{path}: {nodes} nodes and {edges} edges at {short(row.commit)}"

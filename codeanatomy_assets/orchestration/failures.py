@@ -8,15 +8,20 @@ from contextlib import contextmanager
 import dagster as dg
 
 from codeanatomy_assets.errors import CodeAnatomyError
+from codeanatomy_assets.settings import Settings
+from codeanatomy_assets.storage.disk_errors import refusal
 
 
 @contextmanager
-def plain_failures() -> Iterator[None]:
+def plain_failures(settings: Settings) -> Iterator[None]:
     """An error meant for the user becomes the step's failure; Dagster would tell first which op it was in."""
     try:
         yield
-    except CodeAnatomyError as error:
-        raise dg.Failure(description=str(error), allow_retries=False) from error
+    except Exception as error:
+        meant = refusal(error, settings.written_folders) or error
+        if not isinstance(meant, CodeAnatomyError):
+            raise
+        raise dg.Failure(description=str(meant), allow_retries=False) from error
 
 
 def why_it_failed(result: dg.ExecuteInProcessResult) -> str:

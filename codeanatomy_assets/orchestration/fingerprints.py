@@ -19,7 +19,7 @@ from codeanatomy_assets import catalog
 from codeanatomy_assets.contracts.graph_kinds import EDGE_KINDS, NODE_KINDS
 from codeanatomy_assets.contracts.graph_props import PROPS
 from codeanatomy_assets.contracts.identity import IdRecipe
-from codeanatomy_assets.contracts.table import Stage
+from codeanatomy_assets.contracts.table import Stage, Table
 from codeanatomy_assets.rules import registry
 from codeanatomy_assets.rules.compiler import compile_rule
 from codeanatomy_assets.settings import Settings
@@ -50,6 +50,7 @@ IDENTITY = "contracts.identity"
 RULES = "rules"
 RULES_TEXT = "rules_text"
 SETTINGS = "settings"
+VERSION_DIGITS = 16
 BUILT_STAGES = tuple(CODE)
 
 
@@ -82,6 +83,15 @@ def _parts(stage: Stage, rules: str) -> dict[str, str]:
     if stage is Stage.GRAPH:
         parts["kinds"] = _graph_declarations()
     return parts
+
+
+def code_version(table: Table) -> str:
+    """Of one dataset: moves when what makes its rows does, settings and other datasets apart; for Dagster to show."""
+    if table.stage not in BUILT_STAGES:
+        return table.fingerprint()[:VERSION_DIGITS]
+    rule = compile_rule(registry.rule(table.name)).fingerprint if table.stage is Stage.RELATIONSHIPS else ""
+    parts = _parts(table.stage, rule) | {"contracts": table.fingerprint()}
+    return _hashed(list(parts.values()))[:VERSION_DIGITS]
 
 
 def moved_parts(now: Mapping[str, str], known: Mapping[str, str]) -> list[str]:

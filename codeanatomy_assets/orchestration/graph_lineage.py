@@ -23,7 +23,7 @@ from codeanatomy_assets.contracts.graph_kinds import (
 )
 from codeanatomy_assets.contracts.graph_props import EDGE, NODE, PROPS
 from codeanatomy_assets.contracts.table import Stage
-from codeanatomy_assets.rules.reading import DIALECT
+from codeanatomy_assets.rules.parsing import DIALECT
 
 _DIAGNOSTIC = {
     "file_id": "cst_parse_errors.file_id scip_fingerprints.file_id repo_snapshot.file_id",

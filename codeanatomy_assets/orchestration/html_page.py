@@ -6,7 +6,7 @@ from html import escape
 from pathlib import Path
 
 from codeanatomy_assets.errors import BadInput
-from codeanatomy_assets.orchestration.explain import printable
+from codeanatomy_assets.orchestration.plain_text import printable
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 LIGHT = {"page": "#fff", "ink": "#1b1f24", "faint": "#5b6470", "box": "#f5f6f8", "line": "#d5d9df"}

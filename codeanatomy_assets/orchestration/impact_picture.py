@@ -9,9 +9,9 @@ from pathlib import Path
 
 from codeanatomy_assets.contracts.impact import REASON_KINDS
 from codeanatomy_assets.orchestration import html_page
-from codeanatomy_assets.orchestration.explain import Closure, CommitImpact, Reason, counted, printable
+from codeanatomy_assets.orchestration.explain import Closure, CommitImpact, Reason
 from codeanatomy_assets.orchestration.html_page import text as _text
-from codeanatomy_assets.orchestration.summary import short
+from codeanatomy_assets.orchestration.plain_text import counted, printable, short
 
 MOST_IN_LAYER = 24
 MOST_REASONS_SHOWN = 10

@@ -7,13 +7,15 @@ from dataclasses import dataclass
 
 import dagster as dg
 
+from codeanatomy_assets.contracts import graph
 from codeanatomy_assets.contracts.ledger import GRAPH_COMMITS
 from codeanatomy_assets.contracts.symbols import SCIP_FINGERPRINTS
 from codeanatomy_assets.contracts.syntax import PARSE_ERRORS
 from codeanatomy_assets.contracts.table import Table
+from codeanatomy_assets.errors import CodeAnatomyError
 from codeanatomy_assets.orchestration.catching_up import commits_between
-from codeanatomy_assets.orchestration.plan import Plan, decide
-from codeanatomy_assets.orchestration.summary import short
+from codeanatomy_assets.orchestration.plain_text import short
+from codeanatomy_assets.orchestration.plan import Plan, Target, find_target, open_ledger
 from codeanatomy_assets.orchestration.writing_run import WritingRun
 from codeanatomy_assets.rules import registry
 from codeanatomy_assets.settings import Settings
@@ -24,6 +26,7 @@ CALLS = registry.rule("rel_calls").table
 # Points of a share: one file of calls without a target is no news in a large repository.
 TOLERATED_RISE = 0.005
 AT_HEAD = "at_head"
+AT_HEAD_DOC = "The graph is of the repository's HEAD: told by every update, and by the sensor when HEAD moves."
 
 
 @dataclass(frozen=True)
@@ -80,6 +83,20 @@ def _not_indexed(run: WritingRun) -> Told:
     return _fewer(run, SCIP_FINGERPRINTS, "failure IS NOT NULL", "files that could not be indexed")
 
 
+def _of_head(run: WritingRun) -> Told:
+    return _head_told(run.settings, run.commit)
+
+
+def _head_told(settings: Settings, built: str | None) -> Told:
+    """What can't be told now is no failure of the update."""
+    if settings.worktree:
+        return Told(True, "The graph is of the folder as this update found it.", {})
+    try:
+        return at_head(find_target(settings, None), built)
+    except CodeAnatomyError as error:
+        return Told(False, f"HEAD can't be told: {error}", {})
+
+
 def _fewer(run: WritingRun, table: Table, where: str, what: str) -> Told:
     before, now = (_count(state, table, where, run) for state in (run.previous, run.state))
     is_first = run.last is None
@@ -106,44 +123,46 @@ CHECKS = (
         "No more files that could not be indexed than at the commit before.",
         _not_indexed,
     ),
+    *(InformingCheck(table, AT_HEAD, AT_HEAD_DOC, _of_head) for table in graph.TABLES),
 )
 
 
 def at_head_spec() -> dg.AssetCheckSpec:
-    return dg.AssetCheckSpec(
-        AT_HEAD,
-        asset=GRAPH_COMMITS.name,
-        description="The graph is of the repository's HEAD: told by every update, and by the sensor when HEAD moves.",
-    )
+    return dg.AssetCheckSpec(AT_HEAD, asset=GRAPH_COMMITS.name, description=AT_HEAD_DOC)
 
 
-def at_head(plan: Plan) -> Told:
-    """Whether the last built commit is the plan's target, which is HEAD, and how far behind it is."""
-    head, last = plan.target.commit, plan.last
-    if last is not None and last.commit == head:
+def at_head(target: Target, built: str | None) -> Told:
+    """Whether the commit that is built is the target, which is HEAD, and how far behind it is."""
+    head = target.commit
+    if built == head:
         return Told(True, f"The graph is of HEAD, {short(head)}.", {"commits_behind": 0})
-    if last is None or plan.target.repository is None:
+    if built is None or target.repository is None:
         return Told(False, f"HEAD is {short(head)} and is not built.", {})
-    behind = len(commits_between(plan.target.repository, last.commit, head))
+    behind = len(commits_between(target.repository, built, head))
     told = f"{behind} commits behind" if behind else "on another line than"
-    return Told(False, f"The graph is of {short(last.commit)}, {told} HEAD, {short(head)}.", {"commits_behind": behind})
+    return Told(False, f"The graph is of {short(built)}, {told} HEAD, {short(head)}.", {"commits_behind": behind})
 
 
 def at_head_result(settings: Settings) -> dg.AssetCheckResult:
-    return _result(GRAPH_COMMITS, AT_HEAD, at_head(decide(settings)))
+    """Told when the row is written."""
+    last = open_ledger(settings).last()
+    return _result(GRAPH_COMMITS, AT_HEAD, _head_told(settings, last.commit if last else None))
 
 
-def at_head_evaluation(plan: Plan) -> dg.AssetCheckEvaluation:
-    """The same, for who is in no run and knows the plan."""
-    told = at_head(plan)
-    return dg.AssetCheckEvaluation(
-        asset_key=dg.AssetKey(GRAPH_COMMITS.name),
-        check_name=AT_HEAD,
-        passed=told.passed,
-        severity=dg.AssetCheckSeverity.WARN,
-        description=told.sentence,
-        metadata={name: dg.MetadataValue.int(int(value)) for name, value in told.figures.items()},
-    )
+def at_head_evaluations(plan: Plan) -> list[dg.AssetCheckEvaluation]:
+    """The same of the ledger and of the graph's datasets, for who is in no run and knows the plan."""
+    told = at_head(plan.target, plan.last.commit if plan.last else None)
+    return [
+        dg.AssetCheckEvaluation(
+            asset_key=dg.AssetKey(table.name),
+            check_name=AT_HEAD,
+            passed=told.passed,
+            severity=dg.AssetCheckSeverity.WARN,
+            description=told.sentence,
+            metadata={name: dg.MetadataValue.int(int(value)) for name, value in told.figures.items()},
+        )
+        for table in (GRAPH_COMMITS, *graph.TABLES)
+    ]
 
 
 def _result(table: Table, name: str, told: Told) -> dg.AssetCheckResult:

@@ -10,9 +10,9 @@ from codeanatomy_assets.contracts import graph
 from codeanatomy_assets.orchestration.assets.stage_assets import WRITER_POOL
 from codeanatomy_assets.orchestration.export import FORMATS, export
 from codeanatomy_assets.orchestration.failures import plain_failures
-from codeanatomy_assets.orchestration.plan import open_ledger
+from codeanatomy_assets.orchestration.plain_text import short
 from codeanatomy_assets.orchestration.resources import FULL_REFRESH_JOB, UPDATE_JOB, BuiltCommits
-from codeanatomy_assets.orchestration.summary import short
+from codeanatomy_assets.orchestration.revisions import built_commit
 from codeanatomy_assets.orchestration.vacuum import report_as_text, retention_of, vacuum
 from codeanatomy_assets.orchestration.verify import verify
 from codeanatomy_assets.storage.state_folder import StateFolder
@@ -24,14 +24,15 @@ update_job = dg.define_asset_job(
     UPDATE_JOB,
     selection=dg.AssetSelection.all(),
     tags=WRITES,
-    description="Bring the graph to a commit: on `__impacted__` what the commit touches, on `__all__` everything.",
+    description="Bring the graph to HEAD, or to the commit that the configuration names. Choose the partition "
+    "`__impacted__`: what the commit touches is rebuilt; on `__all__`, everything.",
 )
 
 full_refresh_job = dg.define_asset_job(
     FULL_REFRESH_JOB,
     selection=dg.AssetSelection.all(),
     tags=WRITES,
-    description="Build everything anew at HEAD, whatever changed; any partition will do.",
+    description="Build everything anew at HEAD, whatever changed. Choose the partition `__all__`.",
 )
 
 
@@ -44,7 +45,9 @@ class VerifyConfig(dg.Config):
 class PublishConfig(dg.Config):
     """What is published, and where."""
 
-    commit: str = Field(default="", description="A built commit, or its first digits; empty for the last.")
+    commit: str = Field(
+        default="", description="A built commit: its first digits, a branch or a tag; empty for the last."
+    )
     folder: str = Field(default="", description="Folder to write to; empty for published/COMMIT in the state.")
     formats: list[str] = Field(default=["parquet"], description=f"Some of {', '.join(FORMATS)}.")
 
@@ -52,9 +55,9 @@ class PublishConfig(dg.Config):
 class VacuumConfig(dg.Config):
     """What is kept; nothing told is what the settings keep."""
 
-    keep_commits: int | None = Field(default=None, description="Keep the commits built last, so many.")
-    keep_days: float | None = Field(default=None, description="Keep what was built in the last days.")
-    grace_hours: float = Field(default=1.0, description="Keep what a reader may still be reading since.")
+    keep_commits: int | None = Field(default=None, ge=0, description="Keep the commits built last, so many.")
+    keep_days: float | None = Field(default=None, ge=0, description="Keep what was built in the last days.")
+    grace_hours: float = Field(default=1.0, ge=0, description="Keep what a reader may still be reading since.")
     dry_run: bool = Field(default=False, description="Only say what would go.")
 
 
@@ -62,7 +65,7 @@ class VacuumConfig(dg.Config):
 def verify_commits(context: dg.OpExecutionContext, config: VerifyConfig) -> None:
     """Compare built commits with builds from scratch; fails with the first rows that differ."""
     built: BuiltCommits = context.resources.built
-    with plain_failures():
+    with plain_failures(built.settings):
         found = list(verify(built.settings, built.spark.engine, built.progress, config.commits))
     lines = [line for each in found for line in each.lines()]
     if any(each.differences for each in found):
@@ -76,8 +79,8 @@ def verify_commits(context: dg.OpExecutionContext, config: VerifyConfig) -> None
 def publish_graph(context: dg.OpExecutionContext, config: PublishConfig) -> None:
     """Write nodes, edges and props of a built commit as files."""
     built: BuiltCommits = context.resources.built
-    with plain_failures():
-        row = open_ledger(built.settings).resolve(config.commit or None)
+    with plain_failures(built.settings):
+        row = built_commit(built.settings, config.commit or None)
         folder = Path(config.folder) if config.folder else StateFolder(built.settings.state).published / row.commit
         tables = [table.name for table in graph.TABLES]
         for line in export(built.settings, folder, row.commit, tables, config.formats):
@@ -89,7 +92,7 @@ def publish_graph(context: dg.OpExecutionContext, config: PublishConfig) -> None
 def vacuum_state(context: dg.OpExecutionContext, config: VacuumConfig) -> None:
     """Let go of commits past the retention, and free what only they needed."""
     built: BuiltCommits = context.resources.built
-    with plain_failures():
+    with plain_failures(built.settings):
         retention = retention_of(built.settings, config.keep_commits, config.keep_days, config.grace_hours)
         done = vacuum(built.settings, built.progress, retention, config.dry_run)
     for line in report_as_text(done).splitlines():

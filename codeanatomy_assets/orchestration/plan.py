@@ -64,6 +64,8 @@ class Plan:
 
 def decide(settings: Settings, revision: str | None = None, full: bool = False) -> Plan:
     """What building this revision (HEAD by default) takes. Bad input is refused here, before any write."""
+    if settings.site_packages and not Path(settings.site_packages).is_dir():
+        raise BadInput(f"CODEANATOMY_SITE_PACKAGES={settings.site_packages} is no folder: correct or unset it")
     target = find_target(settings, revision)
     last = open_ledger(settings).last()
     check_owner(settings, target, last)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 
 import dagster as dg
@@ -27,21 +26,8 @@ def build_definitions(
 ) -> dg.Definitions:
     """Everything Dagster serves. A caller that stays warm passes its engine, lock and indexer, to share them
     run after run."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", dg.BetaWarning)
-        assets = dg.with_source_code_references(
-            [
-                repository.ASSETS,
-                syntax.ASSETS,
-                symbols.ASSETS,
-                impact.ASSETS,
-                relationships.ASSETS,
-                graph.ASSETS,
-                ledger.ASSETS,
-            ]
-        )
     return dg.Definitions(
-        assets=assets,
+        assets=[stage.ASSETS for stage in (repository, syntax, symbols, impact, relationships, graph, ledger)],
         jobs=JOBS,
         sensors=[commit_sensor(settings)],
         resources={

@@ -16,16 +16,16 @@ from deltalake.exceptions import DeltaError
 
 from codeanatomy_assets import catalog
 from codeanatomy_assets.contracts.ledger import GRAPH_COMMITS
-from codeanatomy_assets.contracts.table import Layout, Table
+from codeanatomy_assets.contracts.table import Table
 from codeanatomy_assets.errors import BadInput
-from codeanatomy_assets.orchestration.explain import printable
+from codeanatomy_assets.orchestration.plain_text import short, table_of
 from codeanatomy_assets.orchestration.revisions import built_commit
 from codeanatomy_assets.settings import Settings
 from codeanatomy_assets.storage import delta_reads
 from codeanatomy_assets.storage.ledger import LedgerRow
 from codeanatomy_assets.storage.table_state import table_path
 
-DATASETS = tuple(table for table in catalog.TABLES if table.layout is not Layout.APPEND)
+EVERY_ROW = "true"
 _COMMENT = r"(\s|--[^\n]*\n|/\*.*?\*/)*"
 # What only reads: of the rest, some would write files, and none would find the tables it names.
 _READS = re.compile(rf"{_COMMENT}(EXPLAIN\s+((ANALYZE|VERBOSE)\s+)*)?(SELECT|WITH|VALUES|DESCRIBE|\()", re.I | re.S)
@@ -54,7 +54,7 @@ def query(settings: Settings, sql: str, revision: str | None = None) -> Answer:
         found = pa.RecordBatchReader.from_stream(builder.execute(sql)).read_all()
     except (DeltaError, pa.ArrowException, OSError) as error:
         known = ", ".join(table.name for table in (*_datasets(row), GRAPH_COMMITS))
-        raise BadInput(f"the query failed: {str(error).strip()}\ndatasets at {row.commit[:12]}: {known}") from error
+        raise BadInput(f"the query failed: {str(error).strip()}\ndatasets at {short(row.commit)}: {known}") from error
     return Answer(row.commit, found.cast(pa.schema([(each.name, _plain(each.type)) for each in found.schema])))
 
 
@@ -71,7 +71,7 @@ def table_versions(settings: Settings, revision: str | None) -> dict[str, Any]:
 def versions_as_text(found: Mapping[str, Any]) -> str:
     lines = [f"commit     {found['commit']}"]
     for name, at in found["tables"].items():
-        where = f"  where {at['where']}" if at["where"] else ""
+        where = f"  where {at['where']}" if at["where"] != EVERY_ROW else ""
         lines.append(f"  {name}: version {at['version']} of {at['path']}{where}")
     return "\n".join(lines)
 
@@ -92,19 +92,17 @@ def as_csv(answer: Answer) -> str:
 
 def as_table(answer: Answer) -> str:
     """Columns side by side, for a terminal."""
-    rows = [[printable(_cell(value)) for value in row.values()] for row in answer.rows.to_pylist()]
-    shown = [answer.rows.column_names, *rows]
-    widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
-    return "\n".join("  ".join(map(str.ljust, cells, widths)).rstrip() for cells in shown)
+    rows = [[_cell(value) for value in row.values()] for row in answer.rows.to_pylist()]
+    return "\n".join(table_of([answer.rows.column_names, *rows]))
 
 
 def _datasets(row: LedgerRow) -> list[Table]:
-    return [table for table in DATASETS if table.storage_name in row.state.refs]
+    return [table for table in catalog.read_tables() if table.storage_name in row.state.refs]
 
 
 def _condition(table: Table) -> str:
     """What picks a dataset's rows out of a Delta table that several share."""
-    return f"rule = '{table.name}'" if table.stored_in else ""
+    return f"rule = '{table.name}'" if table.stored_in else EVERY_ROW
 
 
 def _registered(row: LedgerRow, options: Mapping[str, str], words: set[str]) -> QueryBuilder:
@@ -118,8 +116,8 @@ def _registered(row: LedgerRow, options: Mapping[str, str], words: set[str]) -> 
             builder.register(f"stored_{table.storage_name}", opened)
         present = {each.name for each in opened.schema().fields}
         columns = ", ".join(f'"{name}"' for name in table.column_names if name in present)
-        where = f" WHERE {_condition(table)}" if _condition(table) else ""
-        builder.execute(f"CREATE VIEW {table.name} AS SELECT {columns} FROM stored_{table.storage_name}{where}")
+        stored_as = f"stored_{table.storage_name}"
+        builder.execute(f"CREATE VIEW {table.name} AS SELECT {columns} FROM {stored_as} WHERE {_condition(table)}")
     return builder
 
 

@@ -20,7 +20,8 @@ from codeanatomy_assets.errors import BadInput
 from codeanatomy_assets.extraction.warm_indexer import WarmIndexer
 from codeanatomy_assets.orchestration.fingerprints import BUILT_STAGES
 from codeanatomy_assets.orchestration.partitions import ALL, NEEDED_TAG, chosen_files, keys_of
-from codeanatomy_assets.orchestration.plan import decide
+from codeanatomy_assets.orchestration.plain_text import short
+from codeanatomy_assets.orchestration.plan import Plan, decide
 from codeanatomy_assets.orchestration.progress import Log, Progress
 from codeanatomy_assets.orchestration.stuck_runs import mark_run
 from codeanatomy_assets.orchestration.writing_run import WritingRun, begin_rebuild, begin_update
@@ -30,6 +31,7 @@ from codeanatomy_assets.storage.spark_session import SparkEngine, SparkSettings
 from codeanatomy_assets.storage.table_state import TableRef
 
 UPDATE_JOB = "update_job"
+SENSOR_TAG = "dagster/sensor_name"
 FULL_REFRESH_JOB = "full_refresh_job"
 MOVING_JOBS = (UPDATE_JOB, FULL_REFRESH_JOB)
 S3_FIELDS = {
@@ -89,21 +91,22 @@ def spark_engine(settings: Settings, jvm_options: Sequence[str] | None = None) -
 class GatewaySparkResource(LazyPySparkResource):
     """dagster-pyspark's lazy session, started through a gateway of our own."""
 
-    _engine: SparkEngine = PrivateAttr()
+    _make: Callable[[], SparkEngine] = PrivateAttr()
 
     @staticmethod
-    def serving(engine: SparkEngine) -> GatewaySparkResource:
-        resource = GatewaySparkResource(spark_config=engine.settings.configuration())
-        resource._engine = engine
+    def serving(make: Callable[[], SparkEngine]) -> GatewaySparkResource:
+        """`make` gives the engine, always the same: when a step asks, so that what it lacks is the step's failure."""
+        resource = GatewaySparkResource(spark_config={})
+        resource._make = make
         return resource
 
     @property
     def engine(self) -> SparkEngine:
-        return self._engine
+        return self._make()
 
     def _init_session(self) -> None:
         if self._spark_session is None:
-            self._spark_session = self._engine.session()
+            self._spark_session = self.engine.session()
 
 
 def table_resource(ref: TableRef, settings: Settings) -> DeltaTableResource:
@@ -165,11 +168,14 @@ class RunSession:
         is_asked_for = ALL in keys and NEEDED_TAG not in context.run.tags
         full = self._config.full or is_asked_for or context.job_name == FULL_REFRESH_JOB
         plan = decide(self.settings, self._config.commit or None, full)
+        if SENSOR_TAG in context.run.tags and _is_overtaken(plan):
+            self.progress.say(f"{short(plan.target.commit)} is below what is built already: nothing to do")
+            return None
         run = None
         if plan.mode != "noop":
             run = begin_update(plan, self.settings, self._spark.engine, self._lock, self.progress, self._indexer)
         if run is None or run.is_noop:
-            self.progress.say(f"{plan.target.commit[:12]} is built already: nothing to do")
+            self.progress.say(f"{short(plan.target.commit)} is built already: nothing to do")
         if run is not None and run.is_noop:
             run.close()
             return None
@@ -187,8 +193,17 @@ class RunSession:
             self._run = None
 
 
+def _is_overtaken(plan: Plan) -> bool:
+    """Whether another build went past the commit that a run was asked for while it waited, on HEAD's own line."""
+    repository, target, last = plan.target.repository, plan.target.commit, plan.last
+    if repository is None or last is None or last.commit == target or not repository.is_ancestor(target, last.commit):
+        return False
+    head = repository.resolve("HEAD")
+    return head is not None and (head == last.commit or repository.is_ancestor(last.commit, head))
+
+
 def spark_resource(engine: Callable[[], SparkEngine]) -> dg.ResourceDefinition:
-    return dg.ResourceDefinition(lambda _: GatewaySparkResource.serving(engine()), description="Lazy Spark session.")
+    return dg.ResourceDefinition(lambda _: GatewaySparkResource.serving(engine), description="Lazy Spark session.")
 
 
 def session_resource(

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from codeanatomy_assets.errors import BadInput
 from codeanatomy_assets.extraction.git_history import GitRepository
+from codeanatomy_assets.orchestration.plain_text import short
 from codeanatomy_assets.orchestration.plan import open_ledger
-from codeanatomy_assets.orchestration.summary import short
 from codeanatomy_assets.settings import Settings
-from codeanatomy_assets.storage.ledger import LedgerRow
+from codeanatomy_assets.storage.ledger import SHORTEST_ABBREVIATION, LedgerRow
 from codeanatomy_assets.storage.state_folder import StateFolder
 
 RANGE = ".."
@@ -43,7 +44,7 @@ def built_commit(settings: Settings, revision: str | None) -> LedgerRow:
     """The newest row of a built commit: by its id or first digits, or by a name that the repository knows."""
     ledger = open_ledger(settings)
     rows = ledger.rows()
-    if not rows or revision is None or (revision and any(row.commit.startswith(revision) for row in rows)):
+    if not rows or revision is None or _is_built(revision, rows):
         return ledger.resolve(revision)
     commit = _named_in_git(settings, revision)
     if commit in {row.commit for row in rows}:
@@ -52,6 +53,11 @@ def built_commit(settings: Settings, revision: str | None) -> LedgerRow:
     known = list(dict.fromkeys(short(row.commit) for row in reversed(ledger.kept_rows())))
     further = ", …" if len(known) > MOST_COMMITS_NAMED else ""
     raise BadInput(f"{meant} is not built: built are {', '.join(known[:MOST_COMMITS_NAMED])}{further} (newest first)")
+
+
+def _is_built(revision: str, rows: Iterable[LedgerRow]) -> bool:
+    """Whether these are digits of a built commit: fewer than the ledger takes may be a branch's name."""
+    return len(revision) >= SHORTEST_ABBREVIATION and any(row.commit.startswith(revision) for row in rows)
 
 
 def _named_in_git(settings: Settings, revision: str) -> str | None:

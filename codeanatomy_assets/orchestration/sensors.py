@@ -11,12 +11,12 @@ import dagster as dg
 from codeanatomy_assets.errors import BadInput
 from codeanatomy_assets.orchestration.build import update_request, with_known_repository
 from codeanatomy_assets.orchestration.catching_up import Memory, next_step
-from codeanatomy_assets.orchestration.informing_checks import at_head_evaluation
+from codeanatomy_assets.orchestration.informing_checks import at_head_evaluations
 from codeanatomy_assets.orchestration.jobs import READING_JOBS, update_job
 from codeanatomy_assets.orchestration.partitions import CONTROL_KEYS, FILES
+from codeanatomy_assets.orchestration.plain_text import short
 from codeanatomy_assets.orchestration.plan import decide
 from codeanatomy_assets.orchestration.stuck_runs import UNDER_WAY, report_dead_runs
-from codeanatomy_assets.orchestration.summary import short
 from codeanatomy_assets.settings import Settings
 from codeanatomy_assets.storage.lock import StateLock
 
@@ -92,7 +92,7 @@ class _Look:
                 )
             ],
             # Said when HEAD has moved on, once: the update that follows says when it is reached.
-            asset_events=[at_head_evaluation(plan)],
+            asset_events=at_head_evaluations(plan),
             dynamic_partitions_requests=[FILES.build_add_request(list(CONTROL_KEYS))],
             cursor=self.memory.text(),
         )

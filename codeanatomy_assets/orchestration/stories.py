@@ -11,20 +11,27 @@ import dagster as dg
 from codeanatomy_assets.catalog import dataset
 from codeanatomy_assets.contracts.graph import CPG_EDGES
 from codeanatomy_assets.contracts.impact import IMPACTED_FILES
+from codeanatomy_assets.contracts.ledger import GRAPH_COMMITS
 from codeanatomy_assets.contracts.table import Table
 from codeanatomy_assets.orchestration import edge_picture, impact_picture
-from codeanatomy_assets.orchestration.explain import closure_of, counted, printable
+from codeanatomy_assets.orchestration.explain import closure_of
 from codeanatomy_assets.orchestration.lineage import Lineage
+from codeanatomy_assets.orchestration.plain_text import counted, printable, short
 from codeanatomy_assets.orchestration.profiles import pruned_read
 from codeanatomy_assets.orchestration.resources import table_resource
 from codeanatomy_assets.orchestration.stages import Produced
 from codeanatomy_assets.orchestration.writing_run import WritingRun
+from codeanatomy_assets.settings import Settings
 from codeanatomy_assets.storage import delta_reads
+from codeanatomy_assets.storage.ledger import LedgerRow
+from codeanatomy_assets.storage.table_state import TableRef, owner_predicate, table_path
 
 PREVIEW_ROWS = 10
 CELL_CHARACTERS = 60
 REASON_CHARACTERS = 240
 MOST_FILES_TOLD = 30
+# Of the ledger's rows, what no table cell holds.
+LONG_COLUMNS = ("versions", "counts", "fingerprints", "summary")
 # A closure of more is no picture that anybody reads, and the event log keeps every one.
 MOST_FILES_DRAWN = 200
 
@@ -47,12 +54,13 @@ def _figures(run: WritingRun, done: Produced) -> Metadata:
     told: Metadata = {
         "dagster/row_count": rows,
         "dagster/uri": ref.path,
-        "rows_written": written.rows if written else 0,
+        "rows_written": _rows_written(run, done),
         "write_path": written.way if written else "none",
         "delta_version": ref.version,
         "commit": run.commit,
-        "seconds": run.seconds.get(done.table.stage.value, 0.0),
     }
+    if done.table.stage.value in run.seconds:
+        told["stage_seconds"] = run.seconds[done.table.stage.value]
     if done.table.bucketed:
         told |= {
             "rows_more": rows - before.get(done.table.name, 0),
@@ -60,6 +68,19 @@ def _figures(run: WritingRun, done: Produced) -> Metadata:
             "files_present": run.file_count,
         }
     return told
+
+
+def _rows_written(run: WritingRun, done: Produced) -> int:
+    """Of a rule its own rows in the files that were swapped: the rules are written together."""
+    written = done.written
+    if written is None or not done.table.stored_in or not written.owners:
+        return written.rows if written else 0
+    if len(written.owners) >= run.file_count:
+        return run.count(done.table)
+    opened = delta_reads.open_table(run.state.ref(done.table), run.store.options)
+    where = owner_predicate(sorted(written.owners), done.table, run.state.buckets)
+    sql = f"SELECT count(*) AS n FROM t WHERE rule = '{done.table.name}' AND {where}"
+    return int(delta_reads.query(opened, sql).column("n")[0].as_py())
 
 
 def _pruning(run: WritingRun, done: Produced) -> Metadata:
@@ -73,6 +94,24 @@ def _pruning(run: WritingRun, done: Produced) -> Metadata:
         "data_files_present": found.all_files,
         "bytes_scanned": found.bytes,
         "bytes_present": found.all_bytes,
+    }
+
+
+def ledger_story(settings: Settings, last: LedgerRow) -> Metadata:
+    """Of the ledger itself: its last row, and those before it."""
+    path = table_path(settings.tables_root, GRAPH_COMMITS, 1)
+    latest = TableRef(GRAPH_COMMITS.name, path, delta_reads.latest_version(path, settings.storage_options) or 0)
+    shown = [name for name in GRAPH_COMMITS.column_names if name not in LONG_COLUMNS]
+    sql = f"SELECT {', '.join(shown)} FROM t ORDER BY sequence DESC LIMIT {PREVIEW_ROWS}"
+    rows = delta_reads.query(table_resource(latest, settings).load(), sql).to_pylist()
+    return {
+        "commit": last.commit,
+        "sequence": last.sequence,
+        "mode": last.mode,
+        "dagster/row_count": last.sequence,
+        "dagster/uri": latest.path,
+        "delta_version": latest.version,
+        "preview": dg.MetadataValue.md(_markdown_table(shown, (row.values() for row in rows))),
     }
 
 
@@ -99,7 +138,7 @@ def _impact_told(run: WritingRun) -> Metadata:
         f"{counted(len(found.by_file))}: " + ", ".join(f"{kind} {count}" for kind, count in kinds.most_common()),
         "",
         _markdown_table(("file", "distance", "nearest reason"), listed, REASON_CHARACTERS),
-        *([f"\nand {more} more: `codeanatomy impact --commit {run.commit[:12]}`"] if more > 0 else []),
+        *([f"\nand {more} more: `codeanatomy impact --commit {short(run.commit)}`"] if more > 0 else []),
     ]
     told: Metadata = {"files_impacted": len(found.by_file), "reasons": dg.MetadataValue.md("\n".join(lines))}
     if 0 < len(found.by_file) <= MOST_FILES_DRAWN:
@@ -109,9 +148,14 @@ def _impact_told(run: WritingRun) -> Metadata:
 
 def _edges_told(run: WritingRun) -> Metadata:
     opened = delta_reads.open_table(run.state.ref(CPG_EDGES), run.store.options)
-    rows = delta_reads.query(opened, "SELECT edge_kind, confidence, count(*) AS n FROM t GROUP BY 1, 2").to_pylist()
-    counts = {(row["edge_kind"], row["confidence"]): row["n"] for row in rows}
-    return {"edges": _picture("edges by kind and confidence", edge_picture.drawing(counts))}
+    told: Metadata = {}
+    for name, by in (("edges", "confidence"), ("resolution", "resolution_method")):
+        rows = delta_reads.query(
+            opened, f"SELECT edge_kind, {by} AS by, count(*) AS n FROM t GROUP BY 1, 2"
+        ).to_pylist()
+        counts = {(row["edge_kind"], row["by"]): row["n"] for row in rows}
+        told[name] = _picture(f"edges by kind and {by}", edge_picture.drawing(counts, by))
+    return told
 
 
 PICTURES: dict[str, Callable[[WritingRun], Metadata]] = {

@@ -10,12 +10,16 @@ from codeanatomy_assets import catalog
 from codeanatomy_assets.contracts.impact import IMPACTED_FILES
 from codeanatomy_assets.contracts.repository import FILE_CHANGES, REPO_SNAPSHOT
 from codeanatomy_assets.orchestration.fingerprints import BUILT_STAGES
+from codeanatomy_assets.orchestration.plain_text import short
 from codeanatomy_assets.orchestration.plan import open_ledger
 from codeanatomy_assets.orchestration.writing_run import WritingRun
 from codeanatomy_assets.settings import Settings
-from codeanatomy_assets.storage.ledger import LedgerRow, kept_from
+from codeanatomy_assets.storage.ledger import KEPT_FROM, LedgerRow, kept_from
 from codeanatomy_assets.storage.lock import StateLock
 from codeanatomy_assets.storage.state_folder import StateFolder
+
+# What runs that moved to no commit noted in the ledger's summary: it is theirs, not the build's.
+OF_REPAIRS = (KEPT_FROM, "freed_files", "freed_bytes", "restored", "rebuilt")
 
 
 def summarise(run: WritingRun) -> dict[str, Any]:
@@ -39,15 +43,9 @@ def summarise(run: WritingRun) -> dict[str, Any]:
     }
 
 
-def short(commit: str) -> str:
-    """A commit for people: its first digits; a plain folder's with its kind."""
-    kind, _, digits = commit.rpartition("-")
-    return f"{kind}-{digits[:12]}" if kind else digits[:12]
-
-
 def report(row: LedgerRow, mode: str | None = None) -> dict[str, Any]:
     """The object that `--json` prints for a ledger row; a no-op did nothing of what the row tells."""
-    told = dict(row.summary)
+    told = {name: value for name, value in row.summary.items() if name not in OF_REPAIRS}
     if mode == "noop":
         told |= {"mode": "noop", "impacted": 0}
         told |= {name: {} for name in ("changed", "reasons", "rows_written", "seconds")} | {"refreshed_stages": []}

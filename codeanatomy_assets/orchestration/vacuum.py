@@ -15,9 +15,9 @@ from codeanatomy_assets import catalog
 from codeanatomy_assets.contracts.table import Layout, Table
 from codeanatomy_assets.errors import BadInput
 from codeanatomy_assets.extraction.private_store import PrivateStore
+from codeanatomy_assets.orchestration.plain_text import short
 from codeanatomy_assets.orchestration.plan import open_ledger, open_store
 from codeanatomy_assets.orchestration.progress import Progress
-from codeanatomy_assets.orchestration.summary import short
 from codeanatomy_assets.settings import Settings
 from codeanatomy_assets.storage import attempts, delta_reads
 from codeanatomy_assets.storage.delta_store import Attempt, DeltaStore, Scope

@@ -16,9 +16,10 @@ from codeanatomy_assets.contracts.repository import REPO_SNAPSHOT
 from codeanatomy_assets.contracts.table import Table
 from codeanatomy_assets.errors import BadInput
 from codeanatomy_assets.orchestration.build import with_known_repository
-from codeanatomy_assets.orchestration.plan import open_ledger
+from codeanatomy_assets.orchestration.fingerprints import stage_fingerprints
+from codeanatomy_assets.orchestration.plain_text import short
+from codeanatomy_assets.orchestration.plan import moved_stages, open_ledger
 from codeanatomy_assets.orchestration.progress import Progress
-from codeanatomy_assets.orchestration.summary import short
 from codeanatomy_assets.settings import Settings
 from codeanatomy_assets.storage import delta_reads
 from codeanatomy_assets.storage.ledger import LedgerRow
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from codeanatomy_assets.storage.spark_session import SparkEngine
 
 SHOWN_ROWS = 3
-ROWS_AT_ONCE = 8192
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ def verify(
     from codeanatomy_assets.orchestration.direct import build_directly
 
     settings = with_known_repository(settings)
-    for row in _last_built(settings, commits):
+    for row in _comparable(settings, _last_built(settings, commits), progress):
         folder = Path(tempfile.mkdtemp(prefix="codeanatomy-verify-"))
         try:
             progress.say(f"building {short(row.commit)} from scratch")
@@ -84,12 +84,27 @@ def verify(
 def _last_built(settings: Settings, commits: int) -> list[LedgerRow]:
     """One row per commit: the last that was written for it."""
     if settings.worktree:
-        raise BadInput("a plain folder has no commits to verify: only its last build could be, and it may have changed")
+        raise BadInput("a plain folder has no commits to verify: name the state of a git repository with --state")
     rows = {row.commit: row for row in open_ledger(settings).kept_rows()}
     if not rows:
         raise BadInput(f"nothing is built in {settings.state} yet: run `codeanatomy build REPO`")
     newest = sorted(rows.values(), key=lambda row: row.sequence, reverse=True)
     return newest[:commits]
+
+
+def _comparable(settings: Settings, rows: Sequence[LedgerRow], progress: Progress) -> Iterator[LedgerRow]:
+    """Those that this code and these settings built: of others a clean build may well have other rows."""
+    for place, row in enumerate(rows):
+        moved = moved_stages(stage_fingerprints(settings, row.fingerprints), row)
+        if not moved:
+            yield row
+        elif place:
+            progress.say(f"{short(row.commit)} was built by other code or settings: left out")
+        else:
+            raise BadInput(
+                f"{short(row.commit)} was built by other code or settings of the {moved[0]} stage: "
+                "`codeanatomy build` brings the state up to date"
+            )
 
 
 def verified(row: LedgerRow, clean: LedgerRow, options: Mapping[str, str] | None = None, most: int = 20) -> Verified:

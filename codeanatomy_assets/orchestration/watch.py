@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
+from enum import Enum, auto
 from types import TracebackType
 from typing import Self
 
@@ -19,10 +20,11 @@ from codeanatomy_assets.extraction.warm_indexer import WarmIndexer
 from codeanatomy_assets.orchestration.build import Project, opened_project, update_request
 from codeanatomy_assets.orchestration.catching_up import PAUSES, Memory, Step, next_step
 from codeanatomy_assets.orchestration.failures import why_it_failed
+from codeanatomy_assets.orchestration.plain_text import short
 from codeanatomy_assets.orchestration.plan import Plan, decide, open_ledger
 from codeanatomy_assets.orchestration.progress import Progress
 from codeanatomy_assets.orchestration.resources import spark_engine
-from codeanatomy_assets.orchestration.summary import report, short
+from codeanatomy_assets.orchestration.summary import report
 from codeanatomy_assets.settings import Settings
 from codeanatomy_assets.storage.lock import StateLock
 from codeanatomy_assets.storage.spark_session import SparkEngine
@@ -41,7 +43,10 @@ def watch(
     complain: Tell,
     engine: SparkEngine | None = None,
 ) -> int:
-    """Build commits as they come, until a signal ends it; `once` ends when nothing is left. 1 after a failure."""
+    """Build commits as they come, until a signal ends it.
+
+    `once` ends when nothing is left, or can't be built now: with 1, if HEAD is not built.
+    """
     decide(settings)  # refuses bad input before anything is opened
     with ExitStack() as opened:
         lock, indexer = StateLock(settings.state), WarmIndexer()
@@ -59,18 +64,26 @@ def watch(
         complain(f"watching {settings.repo} every {every:g} s: Ctrl-C ends it")
         while True:
             # An interrupt that Dagster raises is one that `stop` knows of too.
-            built = False
+            seen = Seen.WAITING
             with suppress(dg.DagsterExecutionInterruptedError):
-                built = loop.look(stop)
-            if stop.wait(0.0 if built or once else every):
+                seen = loop.look(stop)
+            if stop.wait(0.0 if seen is Seen.BUILT or once else every):
                 complain("stopped; the last built commit is as it was")
                 return 0
-            if once and not built:
-                return 1 if loop.memory.failures else 0
+            if once and seen is not Seen.BUILT:
+                return 0 if seen is Seen.NOTHING_TO_DO else 1
 
 
 def _nothing() -> None:
     pass
+
+
+class Seen(Enum):
+    """What a look at the repository came to."""
+
+    NOTHING_TO_DO = auto()
+    BUILT = auto()
+    WAITING = auto()
 
 
 class StopSignals:
@@ -114,8 +127,8 @@ class _Watch:
     memory: Memory = field(default_factory=Memory)
     _complaint: str = ""
 
-    def look(self, stop: StopSignals) -> bool:
-        """Look once, and build the next commit if there is one; whether it was built."""
+    def look(self, stop: StopSignals) -> Seen:
+        """Look once, and build the next commit if there is one."""
         try:
             if self.lock.is_taken():
                 return self._wait(f"the state is in use by {self.lock.holder()}: HEAD waits")
@@ -124,22 +137,22 @@ class _Watch:
             return self._wait(str(error))
         if plan.mode == "noop":
             self.memory, self._complaint = self.memory.at_rest(), ""
-            return False
+            return Seen.NOTHING_TO_DO
         step = next_step(plan, self.memory, self.settings.sensor_commits)
         why_not = self.memory.why_not_now(step, plan, time.time())
         if why_not:
             is_told = 0 < self.memory.failures <= len(PAUSES)
-            return False if is_told else self._wait(why_not)
+            return Seen.WAITING if is_told else self._wait(why_not)
         return self._build(plan, step, stop)
 
-    def _build(self, plan: Plan, step: Step, stop: StopSignals) -> bool:
+    def _build(self, plan: Plan, step: Step, stop: StopSignals) -> Seen:
         self.memory = self.memory.asking(step, plan)
         began = time.monotonic()
         result = self.project.run_update(update_request(plan, step.commit), raise_on_error=False)
         if result.success:
             self.memory, self._complaint = self.memory.done(), ""
             self.say(self._line(step, time.monotonic() - began))
-            return True
+            return Seen.BUILT
         self.memory = self.memory.failed(result.run_id[:8], time.time())
         # What broke may be what was kept: the next try starts with new ones.
         self.indexer.close()
@@ -149,7 +162,7 @@ class _Watch:
             if self.memory.failures <= len(PAUSES):
                 pause = PAUSES[self.memory.failures - 1]
                 self.complain(f"it is tried again in {pause:g} s")
-        return False
+        return Seen.WAITING
 
     def _line(self, step: Step, seconds: float) -> str:
         built = report(open_ledger(self.settings).resolve(None))
@@ -157,9 +170,9 @@ class _Watch:
         rebuilt = f"{built['impacted']} of {built['files']} files rebuilt"
         return f"{short(built['commit'])} {built['mode']}: {rebuilt} in {seconds:.1f} s{why}"
 
-    def _wait(self, why: str) -> bool:
+    def _wait(self, why: str) -> Seen:
         """Tell why nothing is built, but not at every look."""
         if why != self._complaint:
             self.complain(why)
             self._complaint = why
-        return False
+        return Seen.WAITING

@@ -28,8 +28,9 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "orchestration": frozenset({"catalog", "contracts", "settings"}) | MIDDLE,
     "definitions": frozenset({"contracts", "settings", "orchestration"}),
     "reading": frozenset({"catalog", "contracts", "settings", "orchestration", "storage"}),
-    "cli_history": frozenset({"settings", "orchestration"}),
-    "cli": frozenset({"catalog", "cli_history", "contracts", "settings", "orchestration"}) | MIDDLE,
+    "cli_arguments": frozenset({"settings"}),
+    "cli_history": frozenset({"cli_arguments", "settings", "orchestration"}),
+    "cli": frozenset({"catalog", "cli_arguments", "cli_history", "contracts", "settings", "orchestration"}) | MIDDLE,
 }
 MAY_IMPORT_DAGSTER = frozenset({"orchestration", "definitions"})
 MAY_NOT_IMPORT_SPARK = frozenset({"extraction", "errors", "toolchain", "settings"})

@@ -113,6 +113,8 @@ def test_materialize_on_one_file_succeeds(page: Page, project: ServedProject, sa
     offered.first.click()
     page.keyboard.press("Escape")
     expect(page.get_by_text("1 partition", exact=True)).to_be_visible()
+    # Every dataset upstream knows the file: nothing warns of missing data.
+    expect(page.get_by_text("Upstream data missing")).to_have_count(0)
     saved("materialize_dialog")
     page.get_by_role("button", name="Launch 1 run").click()
     expect_success(page, project)

@@ -46,9 +46,16 @@ def _asset(repository: dg.RepositoryDefinition, spec: dg.AssetSpec) -> dict[str,
         "deps": _listed(dep.asset_key.to_user_string() for dep in spec.deps),
         "kinds": _listed(spec.kinds),
         "owners": _listed(spec.owners),
+        "tags": _listed(f"{name}={value}" for name, value in spec.tags.items() if name.startswith("codeanatomy/")),
+        "columns": ", ".join(f"{column.name} {column.type}" for column in _columns(spec)),
         "partitions": _partitions(spec.partitions_def),
         "pools": _listed(step.pools),
     }
+
+
+def _columns(spec: dg.AssetSpec) -> Iterable[dg.TableColumn]:
+    schema = spec.metadata.get("dagster/column_schema")
+    return schema.columns if isinstance(schema, dg.TableSchema) else ()
 
 
 def _checks(repository: dg.RepositoryDefinition) -> dict[str, str]:
@@ -72,9 +79,21 @@ def _job(job: dg.JobDefinition) -> dict[str, Any]:
 
 
 def _config(definition: Any) -> str:
-    """The fields that a launchpad offers."""
+    """The fields that a launchpad offers, with type and default."""
     schema = definition.config_schema.as_field() if definition.has_config_field else None
-    return _listed(getattr(schema.config_type, "fields", {})) if schema else ""
+    fields = getattr(schema.config_type, "fields", {}) if schema else {}
+    return _listed(f"{name}: {_type(field.config_type)}{_default(field)}" for name, field in fields.items())
+
+
+def _type(config_type: Any) -> str:
+    inner = getattr(config_type, "inner_type", None)
+    return (
+        f"{config_type.kind.name.lower()}({_type(inner)})" if inner else str(config_type.given_name or config_type.key)
+    )
+
+
+def _default(field: Any) -> str:
+    return f" = {field.default_value!r}" if field.default_provided else ""
 
 
 def _partitions(partitions: dg.PartitionsDefinition[str] | None) -> str:

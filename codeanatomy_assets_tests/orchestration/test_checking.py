@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from codeanatomy_assets.contracts.graph import CPG_EDGES
-from codeanatomy_assets.orchestration import checking
+from codeanatomy_assets.orchestration import checking, impact
 from codeanatomy_assets.orchestration.checking import IntegrityBroken
 from codeanatomy_assets.transforms import graph
 from codeanatomy_assets_tests.browser.faulty_command import NOWHERE, edges_to_nowhere
@@ -29,5 +29,10 @@ def test_an_edge_to_nowhere_stops_the_run_and_a_sound_update_passes(
         with pytest.raises(IntegrityBroken, match=rf"cpg_edges: check dst_exists is broken by .*{NOWHERE}"):
             state.build_directly()
     assert state.last() == before
+    with monkeypatch.context() as planted:
+        planted.setitem(impact.OWN_REASONS, "modified", "no_such_reason")
+        with pytest.raises(IntegrityBroken, match="inc_impacted_files: check reason_kind_declared is broken by 1 rows"):
+            state.build_directly()
+    assert state.last().commit == before.commit
     state.build_directly()
     assert state.last().commit == state.repo.commits[-1]

@@ -12,14 +12,18 @@ import dagster as dg
 import pytest
 from dagster._core.definitions.sensor_definition import SensorExecutionData
 
-from codeanatomy_assets.orchestration import fingerprints
+from codeanatomy_assets.orchestration import fingerprints, resources
 from codeanatomy_assets.orchestration.build import dagster_instance
 from codeanatomy_assets.orchestration.catching_up import PAUSES
 from codeanatomy_assets.orchestration.partitions import ALL, IMPACTED
+from codeanatomy_assets.orchestration.plan import decide
 from codeanatomy_assets.orchestration.project import build_definitions
 from codeanatomy_assets.orchestration.sensors import INTERVAL_SECONDS, RUN_KEY, commit_sensor
 from codeanatomy_assets.settings import Settings
+from codeanatomy_assets.storage.ledger import LedgerRow
 from codeanatomy_assets.storage.lock import StateLock
+from codeanatomy_assets.storage.table_state import TableState
+from codeanatomy_assets_tests.git_repositories import GitRepo
 from codeanatomy_assets_tests.orchestration.watched_repositories import Watched, commit_of
 from codeanatomy_assets_tests.states import BuiltState
 
@@ -370,3 +374,22 @@ def test_two_commits_in_a_row_are_built_by_what_the_sensor_asks_for(built: Built
         sequences = [row.commit for row in built.ledger_rows()][1:]
         assert sequences == commits
     assert replace(built.settings, sensor_on=True).result_fingerprint() == built.settings.result_fingerprint()
+
+
+def test_a_run_that_was_overtaken_while_it_waited_is_told_from_one_that_goes_back(tmp_path: Path) -> None:
+    repo = GitRepo.create(tmp_path / "repo")
+    first, second, third = (repo.commit_files({"a.py": f"x = {number}\n"}) for number in range(3))
+    plan = decide(Settings(repo=repo.folder, state=tmp_path / "state"), first)
+
+    def is_overtaken(target: str, built: str | None) -> bool:
+        last = None if built is None else _row(built)
+        return resources._is_overtaken(replace(plan, target=replace(plan.target, commit=target), last=last))
+
+    assert is_overtaken(first, second) and is_overtaken(second, third)
+    assert not is_overtaken(second, first) and not is_overtaken(second, second) and not is_overtaken(first, None)
+    repo.run("reset", "--quiet", "--hard", second)
+    assert not is_overtaken(second, third), "HEAD itself went back"
+
+
+def _row(commit: str) -> LedgerRow:
+    return LedgerRow(commit=commit, tree_id=commit, mode="full", attempt=1, state=TableState({}, 1))

@@ -6,22 +6,30 @@ import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import dagster as dg
 import pytest
 
 from codeanatomy_assets import catalog
+from codeanatomy_assets.contracts.table import Stage
 from codeanatomy_assets.errors import BadInput, CodeAnatomyError
 from codeanatomy_assets.orchestration import fingerprints
-from codeanatomy_assets.orchestration.build import dagster_instance, user_errors
+from codeanatomy_assets.orchestration.build import dagster_instance, reconcile_with_ledger, user_errors
+from codeanatomy_assets.orchestration.code_references import MADE_BY
+from codeanatomy_assets.orchestration.event_storage import delete_dynamic_partitions
 from codeanatomy_assets.orchestration.partitions import ALL, IMPACTED
+from codeanatomy_assets.orchestration.partitions import FILES as FILE_KEYS
 from codeanatomy_assets.orchestration.project import build_definitions
+from codeanatomy_assets.rules import registry
+from codeanatomy_assets.settings import Settings
 from codeanatomy_assets.storage.delta_store import Attempt, DeltaStore, Scope
 from codeanatomy_assets.storage.ledger import Ledger
 from codeanatomy_assets.storage.lock import StateLock
 from codeanatomy_assets_tests.states import BuiltState
 
+KEYS = str(FILE_KEYS.name)
 FILES = {"pkg/a.py": "def a(): ...\n", "pkg/b.py": "def b(): ...\n", "notes.txt": "text\n"}
 
 
@@ -69,6 +77,36 @@ def test_every_dataset_is_an_asset_of_its_name_in_its_stages_group(two_files: Bu
     assert all(spec.description and spec.owners and spec.kinds and spec.code_version for spec in specs)
 
 
+def test_every_asset_tells_its_columns_and_where_its_code_is() -> None:
+    specs = {spec.key.to_user_string(): spec for spec in build_definitions(Settings()).resolve_all_asset_specs()}
+    for table in catalog.TABLES:
+        told = specs[table.name].metadata
+        columns = told["dagster/column_schema"].columns
+        assert [column.name for column in columns] == list(table.column_names)
+        assert all(column.description for column in columns)
+        assert told["dagster/table_name"] == table.name
+        references = told["dagster/code_references"].code_references
+        assert all(Path(reference.file_path).is_file() for reference in references)
+        assert table.name in Path(references[0].file_path).read_text() or table.name in MADE_BY
+        assert f'"{table.name}"' in Path(references[1].file_path).read_text() or table.name.startswith("rel_")
+    assert MADE_BY.keys() <= specs.keys()
+
+
+def test_a_datasets_code_version_moves_with_what_makes_it_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    def versions() -> dict[str, str]:
+        return {table.name: fingerprints.code_version(table) for table in catalog.TABLES}
+
+    before = versions()
+    calls = registry.rule("rel_calls")
+    other = replace(calls, sql=calls.sql.replace("'likely'", "'possible'"))
+    rules = tuple(other if rule.name == "rel_calls" else rule for rule in registry.all_rules())
+    monkeypatch.setattr(registry, "all_rules", lambda: rules)
+    assert {name for name, version in versions().items() if version != before[name]} == {"rel_calls"}
+    monkeypatch.setattr(fingerprints, "_driver_files", lambda: [])
+    symbols = {table.name for table in catalog.of_stage(Stage.SYMBOLS)}
+    assert {name for name, version in versions().items() if version != before[name]} == {"rel_calls", *symbols}
+
+
 def test_keys_are_the_python_files_and_follow_them(two_files: BuiltState, instance: dg.DagsterInstance) -> None:
     a, b, c = (two_files.file_id(f"pkg/{name}.py") for name in "abc")
     assert keys(instance) == {IMPACTED, ALL, a, b}
@@ -87,6 +125,9 @@ def test_a_full_build_records_a_materialization_per_file_and_an_update_per_rebui
     two_files.commit({"pkg/b.py": "def changed(): ...\n", "pkg/c.py": ""})
     assert files_materialized(instance, "cst_defs") == {ALL: 1, IMPACTED: 1, a: 1, b: 2, c: 1}
     assert files_materialized(instance, "cst_imports") == {ALL: 1, IMPACTED: 1, a: 1, b: 1, c: 1}
+    # What is told of a commit has the files that it names: a file's partition is known upstream of every dataset.
+    assert files_materialized(instance, "inc_file_changes") == {ALL: 1, IMPACTED: 1, a: 1, b: 2, c: 1}
+    assert files_materialized(instance, "inc_impacted_files") == {ALL: 1, IMPACTED: 1, a: 1, b: 2, c: 1}
 
 
 @pytest.mark.parametrize(
@@ -115,6 +156,27 @@ def test_a_chosen_file_whose_rows_were_spoilt_is_put_right_and_ends_with_a_ledge
     assert materialize(two_files, instance, ["cst_defs"], key).success
     assert {row["name"] for row in two_files.rows("cst_defs")} == {"a", "b"}
     assert (two_files.last().mode, two_files.last().commit) == ("rebuild", last.commit)
+
+
+def execute_check(built: BuiltState, instance: dg.DagsterInstance, asset: str, check: str) -> Any:
+    """What a check's Execute button starts."""
+    key = dg.AssetCheckKey(dg.AssetKey(asset), check)
+    job = dg.define_asset_job("checked", selection=dg.AssetSelection.checks(key))
+    lock = StateLock(built.settings.state)
+    definitions = build_definitions(built.settings, built.progress, lambda: built.engine, lock)
+    definitions = dg.Definitions.merge(definitions, dg.Definitions(jobs=[job]))
+    with user_errors():
+        return definitions.resolve_job_def("checked").execute_in_process(
+            instance=instance, run_config={"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
+        )
+
+
+def test_a_check_alone_is_evaluated_or_says_what_to_press(two_files: BuiltState, instance: dg.DagsterInstance) -> None:
+    two_files.repo.commit_files({"pkg/a.py": "def other(): ...\n"})
+    (behind,) = execute_check(two_files, instance, "graph_commits", "at_head").get_asset_check_evaluations()
+    assert not behind.passed and "1 commits behind" in str(behind.description)
+    with pytest.raises(BadInput, match="materialize the asset instead"):
+        execute_check(two_files, instance, "cst_defs", "contract")
 
 
 def test_the_ledger_alone_tells_its_last_row(two_files: BuiltState, instance: dg.DagsterInstance) -> None:
@@ -211,6 +273,26 @@ def test_a_lost_table_is_made_anew_by_an_update_and_stops_a_chosen_run(
     assert two_files.build()["refreshed_stages"] == ["syntax", "symbols", "impact", "relationships", "graph"]
     assert sorted(map(str, two_files.rows("cst_defs"))) == sorted(map(str, before))
     assert two_files.build()["mode"] == "noop"
+
+
+def test_a_lost_record_of_commits_is_made_anew_and_then_all_is_built(two_files: BuiltState) -> None:
+    datasets = [table.storage_name for table in catalog.TABLES if table.bucketed]
+    before = {name: two_files.versions()[name] for name in datasets}
+    shutil.rmtree(two_files.last().state.refs["inc_impacted_files"].path)
+    assert two_files.build()["mode"] == "incremental"
+    assert {name: two_files.versions()[name] for name in datasets} == before, "the record alone was lost"
+    assert two_files.build()["mode"] == "noop"
+
+
+def test_keys_are_those_of_the_last_built_commit_however_a_run_ended(
+    two_files: BuiltState, instance: dg.DagsterInstance
+) -> None:
+    known = set(instance.get_dynamic_partitions(KEYS))
+    lost = two_files.file_id("pkg/a.py")
+    delete_dynamic_partitions(instance, KEYS, [lost])
+    instance.add_dynamic_partitions(KEYS, ["file_that_went"])
+    reconcile_with_ledger(instance, two_files.settings)
+    assert set(instance.get_dynamic_partitions(KEYS)) == known | {lost}
 
 
 def test_materializing_all_looks_at_every_file(two_files: BuiltState, instance: dg.DagsterInstance) -> None:

@@ -177,9 +177,9 @@ def test_files_that_are_touched_through_each_other_end_the_chain() -> None:
 
 def test_a_chain_goes_round_a_loop_to_the_change() -> None:
     rows: list[Told] = [
-        ("a.py", "scip_changed", "f", "b.py", 1),
-        ("b.py", "scip_changed", "g", "a.py", 1),
-        ("b.py", "import_name", "c.g", "c.py", 2),
+        ("a.py", "scip_changed", "f", "b.py", 2),
+        ("b.py", "scip_changed", "g", "a.py", 3),
+        ("b.py", "import_name", "c.g", "c.py", 1),
         ("c.py", "changed_file", "", None, 0),
     ]
     assert chains("a.py", rows) == [

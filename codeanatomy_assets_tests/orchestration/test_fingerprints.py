@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from codeanatomy_assets.contracts.graph_kinds import EDGE_KINDS
+from codeanatomy_assets.contracts.graph_props import PROPS
 from codeanatomy_assets.orchestration import fingerprints
 from codeanatomy_assets.settings import Settings
 
@@ -57,7 +59,7 @@ def since(stage: str) -> list[str]:
 
 def test_a_docstring_a_comment_and_white_space_move_nothing(edited: Edit) -> None:
     assert moved(edited("extraction/syntax_tree.py", '"""', '"""Now said otherwise. ')) == []
-    assert moved(edited("extraction/scopes.py", "import unicodedata\n", "# why not\n\nimport unicodedata\n")) == []
+    assert moved(edited("extraction/scopes.py", "class Scope", "# why not\n\nclass Scope")) == []
 
 
 def test_a_changed_literal_moves_the_stage_that_reads_it_and_those_after_it(edited: Edit) -> None:
@@ -81,7 +83,7 @@ def test_code_that_makes_no_row_moves_nothing(edited: Edit) -> None:
 
 def test_operational_settings_move_nothing_and_result_bearing_ones_everything() -> None:
     before = fingerprints.stage_fingerprints(Settings())
-    operational = replace(Settings(), spark_master="local[1]", driver_memory="1g", index_memory_megabytes=99, cores=7)
+    operational = replace(Settings(), spark_master="local[1]", driver_memory="1g", index_memory_megabytes=999, cores=7)
     assert fingerprints.stage_fingerprints(operational) == before
     limited = fingerprints.stage_fingerprints(replace(Settings(), max_file_bytes=17))
     assert all(limited[stage.value] != before[stage.value] for stage in fingerprints.BUILT_STAGES)
@@ -97,3 +99,18 @@ def test_an_id_recipe_moves_the_stages_that_make_such_ids(monkeypatch: pytest.Mo
     after = fingerprints.stage_fingerprints(Settings())
     fingerprints.code_fingerprint.cache_clear()
     assert moved({name: before[name] != after[name] for name in before}) == since("syntax")
+
+
+def test_the_graphs_kinds_move_it_with_meaning_and_not_with_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    def graph() -> str:
+        return fingerprints.stage_fingerprints(Settings())["graph"]
+
+    before = graph()
+    reworded = tuple(replace(prop, doc="Other.", example=("", "", "")) for prop in PROPS)
+    monkeypatch.setattr(fingerprints, "PROPS", reworded)
+    assert graph() == before
+    monkeypatch.setattr(fingerprints, "PROPS", (replace(PROPS[0], source="other"), *PROPS[1:]))
+    assert graph() != before
+    monkeypatch.setattr(fingerprints, "PROPS", PROPS)
+    monkeypatch.setattr(fingerprints, "EDGE_KINDS", (replace(EDGE_KINDS[0], rules=("rel_other",)), *EDGE_KINDS[1:]))
+    assert graph() != before

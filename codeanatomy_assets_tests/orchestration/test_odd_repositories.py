@@ -26,7 +26,7 @@ ODD_NAMES = (
 @pytest.fixture(scope="module")
 def odd(engine: Any, tmp_path_factory: pytest.TempPathFactory) -> BuiltState:
     """One repository with all of it, built once."""
-    built = BuiltState.create(tmp_path_factory.mktemp("odd"), engine, max_file_bytes=50_000)
+    built = BuiltState.create(tmp_path_factory.mktemp("odd"), engine, max_file_bytes=50_000).unrecorded()
     repo = built.repo
     for name in ODD_NAMES:
         repo.write(name, "def here(): ...\n")

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from codeanatomy_assets import cli
+from codeanatomy_assets import catalog, cli
 from codeanatomy_assets.contracts.table import Table
 from codeanatomy_assets.errors import BadInput
-from codeanatomy_assets.orchestration.query import DATASETS, query, table_versions
+from codeanatomy_assets.orchestration.query import query, table_versions
 from codeanatomy_assets_tests.histories import History
 
 DEFINED = "SELECT qualified_name FROM cpg_nodes WHERE node_kind = 'CST_DEF' ORDER BY qualified_name"
@@ -35,7 +35,7 @@ def test_a_query_sees_the_commit_it_asks_for(history: History) -> None:
     assert "app.main.old_name" not in names(history, DEFINED, "HEAD")
 
 
-@pytest.mark.parametrize("table", DATASETS, ids=lambda table: table.name)
+@pytest.mark.parametrize("table", catalog.read_tables(), ids=lambda table: table.name)
 def test_every_dataset_is_there_with_its_own_rows_and_columns(history: History, table: Table) -> None:
     asked = query(history.built.settings, f"SELECT * FROM {table.name}").rows
     assert asked.schema == table.arrow_schema()
@@ -119,6 +119,8 @@ def test_status_of_a_commit_lists_every_dataset(history: History, capsys: pytest
     arguments = ["status", "--commit", "HEAD~1", "--state", str(history.state)]
     assert cli.main([*arguments, "--json"]) == 0
     told = json.loads(capsys.readouterr().out)["at"]
-    assert told["commit"] == history.commits[2] and set(told["tables"]) == {table.name for table in DATASETS}
+    assert told["commit"] == history.commits[2]
+    assert set(told["tables"]) == {table.name for table in catalog.read_tables()}
+    assert {told["tables"][name]["where"] for name in ("rel_calls", "cpg_nodes")} == {"rule = 'rel_calls'", "true"}
     assert cli.main(arguments) == 0
     assert "where rule = 'rel_calls'" in capsys.readouterr().out

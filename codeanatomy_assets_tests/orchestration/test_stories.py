@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -11,18 +12,22 @@ from xml.etree import ElementTree
 import dagster as dg
 import pytest
 
-from codeanatomy_assets.contracts.relationships import CONFIDENCES
+from codeanatomy_assets import catalog
+from codeanatomy_assets.contracts.graph import CONFIDENCES
+from codeanatomy_assets.contracts.ledger import GRAPH_COMMITS
 from codeanatomy_assets.orchestration import edge_picture
 from codeanatomy_assets.orchestration.build import dagster_instance
-from codeanatomy_assets.orchestration.informing_checks import at_head, at_head_evaluation
+from codeanatomy_assets.orchestration.informing_checks import at_head, at_head_evaluations, at_head_result
 from codeanatomy_assets.orchestration.plan import decide
 from codeanatomy_assets.storage.spark_session import SparkEngine
+from codeanatomy_assets_tests.git_repositories import GitRepo
 from codeanatomy_assets_tests.states import BuiltState
 
 FIRST = {
     "app/tools.py": "def helper(x):\n    return x\n",
     "app/main.py": "from app.tools import helper\n\n\ndef run():\n    return helper(1)\n",
 }
+GRAPH = ("cpg_nodes", "cpg_edges", "cpg_props")
 # Names that lead nowhere, a syntax error, and a renamed function that another file calls.
 SECOND = {
     "app/tools.py": "def renamed(x):\n    return x\n",
@@ -83,6 +88,26 @@ def test_figures_are_those_of_the_update(told: BuiltState, instance: dg.DagsterI
     assert found["preview"].count("\n") == 1 + len(told.rows("cst_defs"))
 
 
+def test_a_rule_counts_its_own_rows_and_not_those_of_all_rules(told: BuiltState, instance: dg.DagsterInstance) -> None:
+    rebuilt = {row["file_id"] for row in told.rows("inc_impacted_files") if row["commit"] == told.last().commit}
+    for rule in ("rel_calls", "rel_inherits"):
+        written = [row for row in told.rows(rule) if row["file_id"] in rebuilt]
+        assert metadata(instance, rule)["rows_written"] == len(written)
+
+
+def test_every_dataset_tells_its_rows_version_address_and_a_preview(
+    told: BuiltState, instance: dg.DagsterInstance
+) -> None:
+    for table in catalog.TABLES:
+        found = metadata(instance, table.name)
+        rows = told.last().sequence if table is GRAPH_COMMITS else len(told.rows(table.name))
+        assert found["dagster/row_count"] == rows, table.name
+        assert found["delta_version"] >= (1 if rows else 0)
+        assert table.storage_name in found["dagster/uri"]
+        assert found["preview"].startswith("| ")
+        assert len(found["preview"].splitlines()) == 2 + min(10, rows), table.name
+
+
 def test_pruning_is_kept_by_commit(told: BuiltState, instance: dg.DagsterInstance) -> None:
     rows = {row["dataset"]: row for row in told.rows("pruning_metrics") if row["commit"] == told.last().commit}
     assert rows["cst_defs"]["slices"] == 3
@@ -104,10 +129,12 @@ def test_impacted_files_tell_reasons_and_draw_the_closure(instance: dg.DagsterIn
 
 
 def test_edges_draw_their_kinds(told: BuiltState, instance: dg.DagsterInstance) -> None:
-    drawn = texts(svg(metadata(instance, "cpg_edges")["edges"]))
-    kinds = {row["edge_kind"] for row in told.rows("cpg_edges")}
+    rows = told.rows("cpg_edges")
+    kinds = {row["edge_kind"] for row in rows}
     assert len(kinds) > 5
-    assert all(kind in drawn for kind in kinds)
+    for name, by in (("edges", "confidence"), ("resolution", "resolution_method")):
+        drawn = texts(svg(metadata(instance, "cpg_edges")[name]))
+        assert all(word in drawn for word in kinds | {row[by] for row in rows})
 
 
 def test_a_bar_is_as_long_as_its_share() -> None:
@@ -128,7 +155,8 @@ def test_what_got_worse_is_a_warning_that_blocks_nothing(instance: dg.DagsterIns
 
 def test_what_stayed_well_is_said_too(instance: dg.DagsterInstance) -> None:
     assert checked(instance, "scip_fingerprints", "no_new_failures") == [True, True]
-    assert checked(instance, "graph_commits", "at_head") == [True, True]
+    for asset in ("graph_commits", *GRAPH):
+        assert checked(instance, asset, "at_head") == [True, True]
 
 
 def test_a_graph_behind_head_is_told(told: BuiltState, tmp_path: Path) -> None:
@@ -136,7 +164,20 @@ def test_a_graph_behind_head_is_told(told: BuiltState, tmp_path: Path) -> None:
     behind.repo.commit_files({"app/more.py": "x = 1\n"})
     behind.repo.commit_files({"app/more.py": "x = 2\n"})
     plan = decide(behind.settings)
-    assert at_head(plan).figures == {"commits_behind": 2}
-    evaluation = at_head_evaluation(plan)
-    assert not evaluation.passed and evaluation.severity is dg.AssetCheckSeverity.WARN
-    assert "2 commits behind" in str(evaluation.description)
+    assert at_head(plan.target, behind.last().commit).figures == {"commits_behind": 2}
+    evaluations = at_head_evaluations(plan)
+    assert [each.asset_key.to_user_string() for each in evaluations] == ["graph_commits", *GRAPH]
+    for evaluation in evaluations:
+        assert not evaluation.passed and evaluation.severity is dg.AssetCheckSeverity.WARN
+        assert "2 commits behind" in str(evaluation.description)
+
+
+def test_a_head_that_can_not_be_told_fails_no_update(told: BuiltState, tmp_path: Path) -> None:
+    """As in a bare repository whose HEAD names a branch that nobody pushed."""
+    repo = GitRepo.create(tmp_path / "repo")
+    repo.commit_files({"a.py": ""})
+    repo.run("symbolic-ref", "HEAD", "refs/heads/nowhere")
+    settings = replace(told.settings, repo=repo.folder, state=tmp_path / "state")
+    found = at_head_result(settings)
+    assert not found.passed and "HEAD can't be told" in str(found.description)
+    assert at_head_result(replace(settings, worktree=True)).passed

@@ -96,18 +96,6 @@ def test_a_name_moved_behind_a_star_changes_the_stars_users(app: BuiltState, tmp
     assert differences(app, tmp_path / "clean") == {}
 
 
-def test_a_new_module_makes_an_old_import_resolve_and_a_deleted_one_unresolves_it(
-    app: BuiltState, tmp_path: Path
-) -> None:
-    changed_meaning(app, {"app/late.py": "from app.coming import thing\n\nvalue = thing\n"})
-    assert "app/late.py" in changed_meaning(app, {"app/coming.py": "thing = 1\n"})
-    resolved = [row for row in app.rows("py_imports_resolved") if row["file_id"] == app.file_id("app/late.py")]
-    assert app.file_id("app/coming.py") in {row["target_file_id"] for row in resolved}
-    assert differences(app, tmp_path / "there") == {}
-    assert "app/late.py" in changed_meaning(app, {"app/coming.py": None})
-    assert differences(app, tmp_path / "gone") == {}
-
-
 def test_a_source_root_that_appears_is_a_full_refresh_of_the_stage(app: BuiltState, tmp_path: Path) -> None:
     app.repo.write("src/lib/__init__.py", "x = 1\n")
     app.repo.write("top.py", "from lib import x\n\nprint(x)\n")
@@ -116,16 +104,6 @@ def test_a_source_root_that_appears_is_a_full_refresh_of_the_stage(app: BuiltSta
     modules = {row["path"]: row["module"] for row in app.rows("py_module_index") if not row["is_alternate"]}
     assert modules["src/lib/__init__.py"] == "lib"
     assert differences(app, tmp_path / "clean") == {}
-
-
-def test_a_module_becomes_a_package_and_the_repository_goes_back(app: BuiltState, tmp_path: Path) -> None:
-    first = app.last().commit
-    edit: dict[str, str | None] = {"app/base.py": None, "app/base/__init__.py": PACKAGE["app/base.py"]}
-    changed_meaning(app, edit)
-    assert differences(app, tmp_path / "package") == {}
-    app.build(first)
-    app.repo.run("checkout", "--quiet", first)
-    assert differences(app, tmp_path / "back") == {}
 
 
 def test_a_file_that_can_not_be_indexed_is_a_row_with_the_reason(built: BuiltState) -> None:

@@ -21,8 +21,13 @@ FILES = {
 
 
 @pytest.fixture
+def built(built: BuiltState) -> BuiltState:
+    return built.unrecorded()
+
+
+@pytest.fixture
 def started(built_with: Callable[[dict[str, str]], BuiltState]) -> BuiltState:
-    return built_with(FILES)
+    return built_with(FILES).unrecorded()
 
 
 def owners_changed(built: BuiltState, dataset: str, since: str) -> set[str]:

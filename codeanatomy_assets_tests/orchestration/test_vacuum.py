@@ -353,6 +353,7 @@ def told_by_spark(history: History, commit: str, engine: SparkEngine) -> dict[st
     return {name: sorted(map(str, rows.to_pylist())) for name, rows in read.items()}
 
 
+@pytest.mark.slow
 def test_a_real_history_reads_alike_by_both_engines_and_goes_on_after_a_vacuum(
     history: History, engine: SparkEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

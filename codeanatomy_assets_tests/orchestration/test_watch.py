@@ -152,6 +152,15 @@ def test_a_state_in_use_is_told_once_and_waited_for(watcher: Watcher) -> None:
     assert [line.split()[0] for line in watcher.said] == [head[:12]]
 
 
+def test_once_ends_with_1_if_it_may_not_build(watcher: Watcher) -> None:
+    change(watcher, "held")
+    with StateLock(watcher.built.settings.state).holding("codeanatomy vacuum"):
+        assert watcher.watch(once=True) == 1
+    assert watcher.said == []
+    assert watcher.watch(once=True) == 0
+    assert len(watcher.said) == 1
+
+
 def test_a_repository_that_goes_away_is_told_once_and_waited_for(watcher: Watcher) -> None:
     folder = watcher.built.repo.folder
     head = change(watcher, "away")

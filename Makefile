@@ -3,7 +3,8 @@
 .PHONY: help setup run test test-slow lint format docs bench soak clean
 
 # Two test processes, each with a Spark session of its own: one alone leaves a core idle half the time.
-PYTEST := .venv/bin/python -m pytest --numprocesses 2 --dist loadfile
+# Files are handed out in the order of conftest.py, the longest first.
+PYTEST := .venv/bin/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
 REPO ?= .
 # Another repository has a state of its own, named after it: a state belongs to one repository.

@@ -17,6 +17,22 @@ from codeanatomy_assets_tests.states import BuiltState, FirstBuilds
 if TYPE_CHECKING:
     from codeanatomy_assets_tests.histories import History
 
+# Files that take minutes, longest first: begun last, one of them would keep a single process busy at the end.
+LONGEST = (
+    "parity/test_impact_histories.py",
+    "parity/test_state_sample_long.py",
+    "faults/test_faults.py",
+    "crashes/test_killed_builds.py",
+    "browser/test_dagster_ui.py",
+    "cluster/test_standalone.py",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files that take long come first, as long as no order of their own is asked for."""
+    places = {Path(__file__).parent / name: place for place, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: places.get(item.path, len(places)))
+
 
 @pytest.fixture(scope="session")
 def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkEngine]:

@@ -104,9 +104,4 @@ def _sources(modules: Iterable[ModuleFacts | None]) -> set[str]:
 
 def _asking(run: WritingRun, keys: frozenset[str]) -> frozenset[str]:
     """The files with a name whose way led past one of these facts."""
-    if not keys:
-        return frozenset()
-    listed = ", ".join("'" + key.replace("'", "''") + "'" for key in sorted(keys))
-    opened = delta_reads.open_table(run.previous.ref(DIM_EXPORTED_DEFS), run.store.options)
-    asked = f"SELECT DISTINCT file_id FROM (SELECT file_id, unnest(looked_up) AS key FROM t) WHERE key IN ({listed})"
-    return frozenset(delta_reads.query(opened, asked).column("file_id").to_pylist())
+    return run.previous_owners_listing(DIM_EXPORTED_DEFS, "looked_up", keys)

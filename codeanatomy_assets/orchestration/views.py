@@ -98,6 +98,13 @@ def views(
             frame.unpersist()
 
 
+def whole_frame(run: WritingRun, table: Table, files: frozenset[str] | None) -> DataFrame:
+    """All columns of these files' slices, or of the whole dataset; few rows from memory."""
+    if _fits_in_memory(run, table, files):
+        return frame_of(run.spark, run.read_light(table, files), table.spark_schema())
+    return run.read(table, files)
+
+
 def _found(
     run: WritingRun, columns: Mapping[str, Sequence[str]], name: str, by: str, values: Collection[str]
 ) -> pa.Table:

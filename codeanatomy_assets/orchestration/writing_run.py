@@ -156,6 +156,10 @@ class WritingRun:
     def read_previous_light(self, table: Table, owners: Iterable[str] | None = None) -> pa.Table:
         return delta_reads.read_light(self.previous, table, owners, self.store.options)
 
+    def previous_owners_listing(self, table: Table, column: str, values: Iterable[str]) -> frozenset[str]:
+        """Those whose list in this column held one of these values, before this run."""
+        return delta_reads.owners_listing(self.previous, table, column, values, self.store.options)
+
     def readable_files(self) -> dict[str, str]:
         """file_id → path of the Python files whose text is analysed."""
         rows = self.read_light(REPO_SNAPSHOT).to_pylist()

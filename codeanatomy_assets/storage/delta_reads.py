@@ -144,6 +144,26 @@ def _selection(opened: DeltaTable, table: Table, conditions: list[str], names: I
     return f"SELECT {columns} FROM t{where}"
 
 
+def owners_listing(
+    state: TableState,
+    table: Table,
+    column: str,
+    values: Iterable[str],
+    storage_options: Mapping[str, str] | None = None,
+) -> frozenset[str]:
+    """The owners with a row whose list in this column holds one of these values."""
+    wanted = listed(values)
+    if not wanted:
+        return frozenset()
+    owner = table.owner_column
+    flat = f"SELECT {owner}, unnest({column}) AS value FROM t"
+    found = query(
+        open_table(state.ref(table), storage_options),
+        f"SELECT DISTINCT {owner} FROM ({flat}) WHERE value IN ({wanted})",
+    )
+    return frozenset(found.column(0).to_pylist())
+
+
 def listed(texts: Iterable[str]) -> str:
     """Texts as SQL, for an IN."""
     return ", ".join("'" + text.replace("'", "''") + "'" for text in sorted(set(texts)))

@@ -22,7 +22,8 @@ Which rows a clause gives
 - One target a row: of files that share a name the primary alone; the others stand in the module index.
 
 A clause's rows depend on the clause, the importer's path, the roots, and the answers to what it looked up.
-So a clause is to be resolved again when one of these answers changed: `changed_answers`, `importers_of`.
+So a clause is to be resolved again when one of these answers changed (`changed_answers`): each row
+has what it looked up.
 The rules are a walk over dictionaries, in Python workers: as joins they would be eight, each with cases of
 its own, and testable with Spark alone. The module index travels to the workers with the function.
 """
@@ -31,13 +32,12 @@ from __future__ import annotations
 
 import sys
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from codeanatomy_assets.contracts.arrow_frames import frame_of
 from codeanatomy_assets.contracts.names import PY_IMPORTS_RESOLVED, RESOLVED_IMPORT
 from codeanatomy_assets.contracts.spelling import same_name
 from codeanatomy_assets.transforms.module_roots import (
@@ -444,16 +444,3 @@ def imports_resolved(imports: DataFrame, modules: pa.Table) -> DataFrame:
             yield pa.RecordBatch.from_pylist(list(resolved_rows(batch.to_pylist(), lookup)), schema=schema)
 
     return imports.select(*READ_OF_IMPORTS).mapInArrow(resolve, PY_IMPORTS_RESOLVED.spark_schema())
-
-
-def importers_of(resolved: DataFrame, changed: Collection[str]) -> DataFrame:
-    """The files (file_id) with an import that looked up something in `changed`: theirs are to be resolved again.
-
-    `changed` is what `changed_answers` gives: names and paths that came, went, or mean another file.
-    """
-    from pyspark.sql import functions as F
-
-    keys = pa.table({"key": pa.array(sorted(changed), pa.string())})
-    looked_up = resolved.select("file_id", F.explode("looked_up").alias("key"))
-    changed_keys = F.broadcast(frame_of(resolved.sparkSession, keys))
-    return looked_up.join(changed_keys, "key", "left_semi").select("file_id").distinct()

@@ -26,6 +26,7 @@ from codeanatomy_assets_tests.parity import state_soak
 from codeanatomy_assets_tests.parity.soak_record import RESULTS, Progress, Record, revision
 
 SEED = 20261116
+SHOWN = ("landed", "restored", "seconds")
 # About how long a stage of so small an update takes: a moment inside is drawn from it.
 STAGE_SECONDS = {"repository": 1.5, "syntax": 2.0, "symbols": 4.0, "impact": 1.0, "relationships": 5.0, "graph": 3.0}
 LIGHT_TABLES = ("repo_snapshot", "cst_name_refs", "scip_occurrences", "relationships", "cpg_edges", "graph_commits")
@@ -110,7 +111,7 @@ def write_results(progress: Progress, seed: int) -> int:
         "planned": len(planned),
         "killed": len(done),
         "wrong": wrong,
-        "kills": done,
+        "steps": done,
     }
     RESULTS.mkdir(parents=True, exist_ok=True)
     (RESULTS / "crash_matrix.json").write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
@@ -135,7 +136,7 @@ def page(result: Record) -> str:
         f"| {' | '.join(heads)} |",
         f"|{'---|' * len(heads)}",
     ]
-    lines += [f"| {' | '.join(_cells(record))} |" for record in result["kills"]]
+    lines += [f"| {' | '.join(_cells(record))} |" for record in result["steps"]]
     return "\n".join(lines) + "\n"
 
 
@@ -160,7 +161,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=SEED, help=f"of the edits and the random moments ({SEED})")
     parser.add_argument("--minutes", type=float, default=float("inf"), help="start no kill after so many minutes")
     given = parser.parse_args()
-    progress = Progress(f"crashes-{given.seed}", code(), ("landed", "restored", "seconds"))
+    progress = Progress(f"crashes-{given.seed}", code(), SHOWN, RESULTS / "crash_matrix.json")
     run(progress, given.seed, time.monotonic() + given.minutes * 60)
     return write_results(progress, given.seed)
 

@@ -382,7 +382,7 @@ def test_a_real_history_reads_alike_by_both_engines_and_goes_on_after_a_vacuum(
 
 
 @pytest.mark.slow
-def test_after_twelve_updates_a_vacuumed_state_is_at_most_three_times_a_clean_one(
+def test_after_five_updates_a_vacuumed_state_is_at_most_three_times_a_clean_one(
     tmp_path: Path, engine: SparkEngine
 ) -> None:
     built = BuiltState.create(tmp_path, engine)
@@ -390,7 +390,7 @@ def test_after_twelve_updates_a_vacuumed_state_is_at_most_three_times_a_clean_on
     files = {f"pkg/m{number}.py": source.format(number=number, next=(number + 1) % 6) for number in range(6)}
     built.repo.commit_files({"pkg/__init__.py": "", **files})
     build_directly(built.settings, engine, Quiet())
-    for number in range(12):
+    for number in range(5):
         path = f"pkg/m{number % 6}.py"
         built.repo.commit_files({path: f"{files[path]}\n\ndef extra{number}():\n    return f{number % 6}({number})\n"})
         build_directly(built.settings, engine, Quiet())

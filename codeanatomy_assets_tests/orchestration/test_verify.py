@@ -25,3 +25,14 @@ def test_older_commits_of_other_code_are_left_out_and_named(history: History) ->
     said = Quiet()
     assert list(_comparable(history.built.settings, [newest, other, oldest], said)) == [newest, oldest]
     assert said.lines == [f"{older.commit[:12]} was built by other code or settings: left out"]
+
+
+def test_several_commits_are_compared_newest_first(history: History) -> None:
+    said = Quiet()
+    found = list(verify(history.built.settings, history.built.engine, said, commits=2))
+    newest = [row.commit for row in open_ledger(history.built.settings).kept_rows()[:-3:-1]]
+    assert [each.commit for each in found] == newest
+    assert all(each.differences == () and each.rows > 0 for each in found)
+    assert [line for line in said.lines if "from scratch" in line] == [
+        f"building {commit[:12]} from scratch" for commit in newest
+    ]

@@ -29,6 +29,7 @@ from codeanatomy_assets_tests.parity.trees import Tree
 SEED = 20261116
 OUTSIDE_THE_BOUND = 3
 COLD_EVERY = 6
+SHOWN = ("bound", "reindexed", "truly_changed")
 
 
 @dataclass(frozen=True)
@@ -170,9 +171,10 @@ def write_results(progress: Progress, extent: Extent) -> int:
         "extent": vars(extent),
         "figures": figures,
         "missed": missed,
+        "steps": list(progress.records.values()),
     }
     RESULTS.mkdir(parents=True, exist_ok=True)
-    (RESULTS / "scip_soak.json").write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    (RESULTS / "scip_soak.json").write_text(json.dumps(result, indent=0) + "\n", encoding="utf-8")
     (RESULTS / "scip_soak.md").write_text(_page(result), encoding="utf-8")
     print(f"{RESULTS / 'scip_soak.md'}: {sum(map(len, missed.values()))} missed")
     return 1 if missed else 0
@@ -214,7 +216,7 @@ def main() -> int:
     parser.add_argument("packages", nargs="*", help="these only (all that corpora.txt has)")
     given = parser.parse_args()
     extent = Extent(given.commits, given.histories, given.steps)
-    progress = Progress("scip", _code(), ("bound", "reindexed", "truly_changed"))
+    progress = Progress("scip", _code(), SHOWN, RESULTS / "scip_soak.json")
     deadline = time.monotonic() + given.minutes * 60
     for name in given.packages or releases():
         run_package("release", name, extent, progress, deadline)

@@ -22,15 +22,19 @@ Record = dict[str, Any]
 
 
 class Progress:
-    """The steps done by this very code, as JSON lines; `shown` are the figures told of each."""
+    """The steps done by this very code, as JSON lines; `shown` are the figures told of each.
 
-    def __init__(self, name: str, code: Iterable[Path], shown: Sequence[str]) -> None:
+    Those that `results` has were done by the same code before, perhaps on another machine: they count too.
+    """
+
+    def __init__(self, name: str, code: Iterable[Path], shown: Sequence[str], results: Path | None = None) -> None:
         self.code = code_digest(code)
         self.shown = shown
         self.file = tools_folder() / "soak" / f"{name}-{self.code}.jsonl"
         self.file.parent.mkdir(parents=True, exist_ok=True)
         lines = self.file.read_text(encoding="utf-8").splitlines() if self.file.is_file() else []
-        self.records: dict[str, Record] = {record["key"]: record for record in map(json.loads, lines)}
+        done = [*written(results, self.code), *map(json.loads, lines)]
+        self.records: dict[str, Record] = {record["key"]: record for record in done}
 
     def add(self, record: Record) -> None:
         self.records[record["key"]] = record
@@ -39,6 +43,14 @@ class Progress:
         counts = " ".join(f"{name} {record[name]}" for name in self.shown)
         missed = f" missed {record['missed'] or 0}" if "missed" in record else ""
         print(f"{record['key']}: {counts}{missed}", flush=True)
+
+
+def written(results: Path | None, code: str) -> list[Record]:
+    """The steps of a file of results, if this code did them."""
+    if results is None or not results.is_file():
+        return []
+    found = json.loads(results.read_text(encoding="utf-8"))
+    return list(found.get("steps", ())) if found["code"] == code else []
 
 
 def code_digest(code: Iterable[Path]) -> str:

@@ -13,7 +13,7 @@ from pathlib import Path
 from codeanatomy_assets import catalog
 from codeanatomy_assets.extraction.warm_indexer import WarmIndexer
 from codeanatomy_assets.orchestration.direct import build_directly
-from codeanatomy_assets.orchestration.verify import Verified, slice_digests, verified
+from codeanatomy_assets.orchestration.verify import Difference, slice_digests, verified
 from codeanatomy_assets.settings import Settings
 from codeanatomy_assets.storage.ledger import LedgerRow
 from codeanatomy_assets.storage.spark_session import SparkEngine
@@ -33,7 +33,7 @@ class StateStep:
     changed: int
     impacted: frozenset[str]
     truly_changed: frozenset[str]
-    verified: Verified | None
+    differences: tuple[Difference, ...]
     digest: str
     clean_digest: str | None
     files: int
@@ -51,7 +51,7 @@ class StateStep:
 
     def complaints(self) -> Iterator[str]:
         yield from (f"not impacted, and yet changed: {path}" for path in sorted(self.missed))
-        for difference in self.verified.differences if self.verified else ():
+        for difference in self.differences:
             yield from difference.lines()
 
 
@@ -68,6 +68,7 @@ class StateReplay:
     present: Tree = field(default_factory=dict)
     last: LedgerRow | None = None
     digests: Digests = field(default_factory=dict)
+    clean: dict[str, Digests] = field(default_factory=dict)
     indexer: WarmIndexer | None = None
     is_bulk: bool = False
 
@@ -86,7 +87,7 @@ class StateReplay:
         built = self._build()
         seconds = time.monotonic() - started
         before, self.digests = self.digests, digests_of(built.state)
-        compared, clean_digest = self._compared(built) if is_checked else (None, None)
+        differences, clean_digest = self._compared(built) if is_checked else ((), None)
         view = BuiltState(self.repo, self.state, self.engine, Quiet())
         paths = {row["file_id"]: row["path"] for row in view.rows("repo_snapshot")}
         if self.last is not None:
@@ -97,7 +98,7 @@ class StateReplay:
             changed=len(changed),
             impacted=frozenset(row["path"] for row in rows),
             truly_changed=frozenset(paths[file_id] for file_id in _changed(before, self.digests)),
-            verified=compared,
+            differences=differences,
             digest=digest_of(self.digests),
             clean_digest=clean_digest,
             files=len(tree),
@@ -109,14 +110,22 @@ class StateReplay:
         with bulk_ways() if self.is_bulk else nullcontext():
             return build_directly(self.state, self.engine, Quiet(), indexer=self.indexer)
 
-    def _compared(self, built: LedgerRow) -> tuple[Verified, str]:
-        clean_folder = self.folder / "clean"
-        try:
-            clean_state = replace(self.state, state=clean_folder, light_write_rows=Settings.light_write_rows)
-            clean = build_directly(clean_state, self.engine, Quiet())
-            return verified(built, clean), digest_of(digests_of(clean.state))
-        finally:
-            shutil.rmtree(clean_folder, ignore_errors=True)
+    def _compared(self, built: LedgerRow) -> tuple[tuple[Difference, ...], str]:
+        """What differs from a clean build. Its digests are kept: trees come again, when a commit is reverted."""
+        key = hashlib.sha256(repr(sorted(self.present.items())).encode()).hexdigest()
+        differences: tuple[Difference, ...] = ()
+        # The digests are what `verified` compares: where they differ it finds the rows.
+        if self.clean.get(key) != self.digests:
+            clean_folder = self.folder / "clean"
+            try:
+                clean_state = replace(self.state, state=clean_folder, light_write_rows=Settings.light_write_rows)
+                clean = build_directly(clean_state, self.engine, Quiet())
+                self.clean[key] = digests_of(clean.state)
+                if self.clean[key] != self.digests:
+                    differences = verified(built, clean).differences
+            finally:
+                shutil.rmtree(clean_folder, ignore_errors=True)
+        return differences, digest_of(self.clean[key])
 
 
 def digests_of(state: TableState) -> Digests:

@@ -1,7 +1,8 @@
 """The long proof of parity: histories built commit by commit, every dataset of each against a build from scratch.
 
-`python -m codeanatomy_assets_tests.parity.state_soak` continues where the same code stopped, and writes
-benchmarks/results/state_soak.{json,md} from all steps that are done. It ends with 1 if a row differed anywhere.
+`python -m codeanatomy_assets_tests.parity.state_soak` continues where the same code stopped, here or wherever it wrote
+benchmarks/results/state_soak.{json,md}, and writes them from all steps that are done. It ends with 1 if a row differed
+anywhere.
 """
 
 from __future__ import annotations
@@ -223,12 +224,12 @@ def _page(result: dict[str, Any]) -> str:
         f"Written by `python -m codeanatomy_assets_tests.parity.state_soak` on {result['date']}: revision "
         f"{result['revision']}, code {result['code']}, seed {result['seed']}, {result['extent']}.",
         "",
-        "`random`: random commits to random repositories of some thirty modules in four packages. `release`: released "
-        "versions of a package as commits. Each is built on the state of the one before and compared, row by row "
-        "in every dataset that is owned by file, with a build from scratch; a file with other rows than before that no "
-        "reason names counts as differing too. `strategy`: the same releases under another strategy, compared with the "
-        "rows that the default gave. Commits that rebuilt everything (the first of a history, moved source roots) are "
-        "compared as well, and left out of this table.",
+        "`random`: random commits to random repositories of at least forty modules in four packages. `release`: "
+        "released versions of a package as commits. Each is built on the state of the one before and compared, "
+        "row by row in every dataset that is owned by file, with a build from scratch; a file with other rows "
+        "than before that no reason names counts as differing too. `strategy`: the same releases under another "
+        "strategy, compared with the rows that the default gave. Commits that rebuilt everything (the first of a "
+        "history, moved source roots) are compared as well, and left out of this table.",
         "",
         f"| {' | '.join(heads)} |",
         f"|{'---|' * len(heads)}",
@@ -241,6 +242,10 @@ def _page(result: dict[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _progress() -> Progress:
+    return Progress("state", code(), SHOWN, RESULTS / "state_soak.json")
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--histories", type=int, default=20, help="random histories (20)")
@@ -250,7 +255,7 @@ def main() -> int:
     parser.add_argument("packages", nargs="*", default=list(PACKAGES), help=f"these only ({', '.join(PACKAGES)})")
     given = parser.parse_args()
     extent = Extent(given.histories, given.steps)
-    progress = Progress("state", code(), SHOWN)
+    progress = _progress()
     with tempfile.TemporaryDirectory(prefix="codeanatomy-soak-engine-") as scratch:
         engine = spark_engine(Settings(state=Path(scratch)))
         try:
@@ -259,7 +264,7 @@ def main() -> int:
             run_all(engine, due, progress, time.monotonic() + given.minutes * 60)
         finally:
             engine.stop()
-            code_of_result = write_results(Progress("state", code(), SHOWN), extent)
+            code_of_result = write_results(_progress(), extent)
     return code_of_result
 
 

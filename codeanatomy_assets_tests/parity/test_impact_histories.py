@@ -15,6 +15,7 @@ from codeanatomy_assets_tests.states import BuiltState, Quiet
 
 pytestmark = pytest.mark.slow
 
+OTHER = "class Other:\n    def __init__(self):\n        pass\n\n\n"
 PACKAGE = {
     "app/__init__.py": "from app.urls import Router\n",
     "app/base.py": "class Top:\n    def run(self):\n        return 1\n\n    def stop(self):\n        return 'x'\n",
@@ -40,13 +41,48 @@ PACKAGE = {
     "lib/tools.py": "def tool():\n    return 1\n",
     "main.py": "import lib.tools\nfrom app import Router\n\nlib.tools.tool()\nRouter().resolve('/')\n",
     "apart.py": "def alone():\n    return len('x')\n",
+    "app/ants.py": "from ant import *\n\n\ndef make():\n    return Ant()\n",
+    "ant.py": "class Ant:\n    pass\n\n\ndef other():\n    return 1\n",
+    "ant.pyi": "class Ant: ...\n",
+    "app/cats.py": "VALUE = 1\n",
+    "cat.py": "class Cat:\n    pass\n\n\ndef make():\n    return Cat()\n",
+    "cat.pyi": "from app.cats import Cat\n",
+    "far/__init__.py": "",
+    "far/off.py": "def run():\n    return 1\n",
+    "dotted.py": "import far\n\nfar.off.run()\n",
+    "kin/top.py": f"{OTHER}class Base:\n    pass\n",
+    "kin/mid.py": "from kin.top import Base\n\n\nclass C(Base):\n    pass\n",
+    "kin/end.py": "from kin.mid import C\n\nC()\n",
+    "two/one.py": "class Base:\n    def __init__(self):\n        pass\n",
+    "two/other.py": "class Base:\n    def __init__(self):\n        pass\n",
+    "two/hub.py": "from two.one import Base\n",
+    "two/mid.py": "from two.hub import Base\n\n\nclass C(Base):\n    pass\n",
+    "two/end.py": "from two.mid import C\n\nC()\n",
+    "ali/one.py": "class C:\n    pass\n\n\nD = C\n",
+    "ali/two.py": "from ali.one import D\n\nD()\n",
+    "loc/one.py": "def make():\n    class L:\n        def label(self):\n            return 1\n    return L()\n",
+    "loc/two.py": "from loc.one import make\n\nmake().label\n",
+    "mem/one.py": "def deco():\n    def clear():\n        return 1\n    return clear\n\n\ndeco.clear = deco()\n",
+    "mem/two.py": "import mem.one\n\nmem.one.deco.clear()\n",
+    "bx.py": "def len(x):\n    return 0\n",
+    "by.py": "def len(x):\n    return 0\n",
+    "src/pkg/one.py": "VALUE = 1\n",
+    "src/pkg/two.py": "from pkg.one import VALUE\n",
+    "first/src/a.py": "x = 1\n",
+    "second/src/shared.py": "def both():\n    return 1\n",
+    "asker.py": "import shared\n\nshared.both()\n",
+    "enc/one.py": "def caf\u00e9():\n    return 1\n",
+}
+# Another encoding writes the name in other bytes.
+ENCODED = {
+    "enc/two.py": "# coding: latin-1\nfrom enc.one import caf\u00e9\n\ncaf\u00e9().bit_length()\n".encode("latin-1")
 }
 
 
 @pytest.fixture(scope="module")
 def replay(tmp_path_factory: pytest.TempPathFactory, engine: SparkEngine) -> StateReplay:
     made = StateReplay(tmp_path_factory.mktemp("histories"), engine)
-    first = made.step({path: text.encode() for path, text in PACKAGE.items()})
+    first = made.step({path: text.encode() for path, text in PACKAGE.items()} | ENCODED)
     assert list(first.complaints()) == []
     return made
 
@@ -179,7 +215,6 @@ def test_a_file_moved_between_packages(replay: StateReplay) -> None:
 
 
 def test_a_parent_package_appears_and_renames_modules(replay: StateReplay) -> None:
-    commit(replay, src__pkg__one="VALUE = 1\n", src__pkg__two="from pkg.one import VALUE\n")
     assert primary_module(replay, "src/pkg/one.py") == "pkg.one"
     step = commit(replay, src____init__="")
     assert step.is_refresh
@@ -188,12 +223,6 @@ def test_a_parent_package_appears_and_renames_modules(replay: StateReplay) -> No
 
 def test_a_module_shadows_one_of_another_root(replay: StateReplay) -> None:
     """`shared` is found in the second root until the first has one too."""
-    commit(
-        replay,
-        first__src__a="x = 1\n",
-        second__src__shared="def both():\n    return 1\n",
-        asker="import shared\n\nshared.both()\n",
-    )
     step = commit(replay, first__src__shared="def both():\n    return ''\n")
     assert {"first/src/shared.py", "asker.py"} <= step.impacted
     (target,) = {row["target_file_id"] for row in rows_of(replay, "py_imports_resolved", "asker.py")}
@@ -201,94 +230,53 @@ def test_a_module_shadows_one_of_another_root(replay: StateReplay) -> None:
 
 
 def test_a_module_beside_its_stub_loses_what_only_the_stubs_importers_call(replay: StateReplay) -> None:
-    source = "class Ant:\n    pass\n\n\ndef other():\n    return 1\n"
-    commit(replay, twin=source, app__ants="from twin import *\n\n\ndef make():\n    return Ant()\n")
-    tree = {**replay.present, "twin.pyi": b"class Ant: ...\n"}
-    assert list(replay.step(tree).complaints()) == []
-    step = commit(replay, twin="def other():\n    return 1\n")
-    assert {"twin.py", "app/ants.py"} <= step.impacted
-    tree = {path: content for path, content in replay.present.items() if not path.startswith("twin")}
-    assert list(replay.step(tree).complaints()) == []
+    step = commit(replay, ant="def other():\n    return 1\n")
+    assert {"ant.py", "app/ants.py"} <= step.impacted
 
 
 def test_a_stub_leads_its_modules_own_calls_elsewhere_when_a_third_file_goes(replay: StateReplay) -> None:
-    source = "class Cat:\n    pass\n\n\ndef make():\n    return Cat()\n"
-    commit(replay, twin=source, app__cats="VALUE = 1\n")
-    tree = {**replay.present, "twin.pyi": b"from app.cats import Cat\n"}
-    assert list(replay.step(tree).complaints()) == []
-    assert {"twin.py", "twin.pyi"} <= commit(replay, app__cats=None).impacted
-    tree = {path: content for path, content in replay.present.items() if not path.startswith("twin")}
-    assert list(replay.step(tree).complaints()) == []
+    assert {"cat.py", "cat.pyi"} <= commit(replay, app__cats=None).impacted
 
 
 def test_a_function_called_by_the_path_of_a_module_that_no_import_names(replay: StateReplay) -> None:
-    commit(replay, far____init__="", far__off="def run():\n    return 1\n", dotted="import far\n\nfar.off.run()\n")
     step = commit(replay, far__off="def walk():\n    return 1\n")
     assert {"far/off.py", "dotted.py"} <= step.impacted
     assert {"far/off.py", "dotted.py"} <= commit(replay, far__off="def run():\n    return 2\n").impacted
 
 
 def test_a_class_gets_a_base_whose_constructor_a_caller_runs(replay: StateReplay) -> None:
-    other = "class Other:\n    def __init__(self):\n        pass\n\n\n"
-    commit(
-        replay,
-        kin__top=f"{other}class Base:\n    pass\n",
-        kin__mid="from kin.top import Base\n\n\nclass C(Base):\n    pass\n",
-        kin__end="from kin.mid import C\n\nC()\n",
-    )
-    step = commit(replay, kin__top=f"{other}class Base(Other):\n    pass\n")
+    step = commit(replay, kin__top=f"{OTHER}class Base(Other):\n    pass\n")
     assert {"kin/top.py", "kin/mid.py", "kin/end.py"} <= step.impacted
 
 
 def test_a_base_comes_from_another_module(replay: StateReplay) -> None:
-    source = "class Base:\n    def __init__(self):\n        pass\n"
-    commit(
-        replay,
-        two__one=source,
-        two__other=source,
-        two__hub="from two.one import Base\n",
-        two__mid="from two.hub import Base\n\n\nclass C(Base):\n    pass\n",
-        two__end="from two.mid import C\n\nC()\n",
-    )
     assert "two/end.py" in commit(replay, two__hub="from two.other import Base\n").impacted
 
 
 def test_a_class_that_is_called_by_another_name_gets_a_constructor(replay: StateReplay) -> None:
-    commit(replay, ali__one="class C:\n    pass\n\n\nD = C\n", ali__two="from ali.one import D\n\nD()\n")
     built = "class C:\n    def __init__(self):\n        pass\n\n\nD = C\n"
     assert "ali/two.py" in commit(replay, ali__one=built).impacted
 
 
 def test_a_method_of_a_local_class_becomes_a_property(replay: StateReplay) -> None:
-    source = "def make():\n    class L:\n        def label(self):\n            return 1\n    return L()\n"
-    commit(replay, loc__one=source, loc__two="from loc.one import make\n\nmake().label\n")
-    decorated = source.replace("        def label", "        @property\n        def label")
+    decorated = text(replay, "loc/one.py").replace("        def label", "        @property\n        def label")
     assert "loc/two.py" in commit(replay, loc__one=decorated).impacted
 
 
 def test_a_local_function_that_is_called_as_a_member_is_renamed(replay: StateReplay) -> None:
-    source = "def deco():\n    def clear():\n        return 1\n    return clear\n\n\ndeco.clear = deco()\n"
-    commit(replay, mem__one=source, mem__two="import mem.one\n\nmem.one.deco.clear()\n")
-    assert commit(replay, mem__one=source.replace("clear", "wipe")).is_equal
+    assert commit(replay, mem__one=text(replay, "mem/one.py").replace("clear", "wipe")).is_equal
 
 
 def test_the_builtins_of_the_repository_lead_elsewhere(replay: StateReplay) -> None:
-    function = b"def len(x):\n    return 0\n"
     here = dict(replay.present)
-    first = {**here, "bx.py": function, "by.py": function, "builtins.py": b"from bx import len\n"}
-    for tree in (first, {**first, "builtins.py": b"from by import len\n"}, here):
-        assert list(replay.step(tree).complaints()) == []
+    for source in (b"from bx import len\n", b"from by import len\n"):
+        assert list(replay.step({**here, "builtins.py": source}).complaints()) == []
+    assert list(replay.step(here).complaints()) == []
 
 
 def test_a_name_that_two_encodings_write_in_other_bytes(replay: StateReplay) -> None:
-    caller = "# coding: latin-1\nfrom enc.one import caf\u00e9\n\ncaf\u00e9().bit_length()\n"
-    one = "def caf\u00e9():\n    return 1\n"
-    tree = {**replay.present, "enc/one.py": one.encode(), "enc/two.py": caller.encode("latin-1")}
-    assert list(replay.step(tree).complaints()) == []
-    tree["enc/one.py"] = one.replace("return 1", "return ''").encode()
-    step = replay.step(tree)
-    assert list(step.complaints()) == []
-    assert "enc/two.py" in step.impacted
+    one = text(replay, "enc/one.py").replace("return 1", "return ''")
+    assert "enc/two.py" in commit(replay, enc__one=one).impacted
 
 
 def test_portions_of_a_namespace_and_scripts_of_one_name(tmp_path: Path, engine: SparkEngine) -> None:

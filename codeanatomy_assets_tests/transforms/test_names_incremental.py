@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -12,8 +13,11 @@ from pyspark.sql import DataFrame, SparkSession
 
 from codeanatomy_assets.contracts.names import PY_IMPORTS_RESOLVED
 from codeanatomy_assets.contracts.syntax import IMPORTS
+from codeanatomy_assets.storage.delta_reads import owners_listing
 from codeanatomy_assets.transforms.module_roots import module_roots
-from codeanatomy_assets.transforms.names import changed_answers, importers_of, imports_resolved
+from codeanatomy_assets.transforms.names import changed_answers, imports_resolved
+from codeanatomy_assets_tests.storage.light_states import LightState
+from codeanatomy_assets_tests.storage.scratch_tables import new_attempt
 from codeanatomy_assets_tests.transforms.names_trees import (
     Row,
     Tree,
@@ -35,7 +39,7 @@ def nothing(_: str) -> bool:
 def must_be_resolved_again(
     rows: Iterable[Row], before: Tree, after: Tree, ignored: Callable[[str], bool] = nothing
 ) -> set[str]:
-    """By the same comparison as importers_of makes, without a session."""
+    """By the same comparison as an update makes, without a table."""
     changed = {key for key in changed_answers(index_of(before), index_of(after)) if not ignored(key)}
     importers = {row["file_id"] for row in rows if not changed.isdisjoint(row["looked_up"])}
     return {path for path in after if file_id(path) in importers}
@@ -153,12 +157,14 @@ def test_spark_gives_the_rows_of_the_rules_in_the_contracts_schema(spark: SparkS
     assert by_id(row.asDict() for row in resolved.collect()) == by_id(resolved_of(tree))
 
 
-def test_importers_of_on_spark_are_those_whose_answers_changed(spark: SparkSession) -> None:
+def test_the_importers_found_in_the_stored_table_are_those_whose_answers_changed(tmp_path: Path) -> None:
     rng = random.Random(SEED)
     before = {**BASE, "tests/unit/m.py": "from a import c\n", "lone.py": "import a\n"}
     after = {**before, "a/c.py": ""}
+    state = LightState(tmp_path, tables=(PY_IMPORTS_RESOLVED,))
     for old, new in ((before, after), (after, before), (before, before), (tree := random_tree(rng), edited(rng, tree))):
-        resolved = imports_resolved(cst_imports(spark, old), index_of(old))
-        found = importers_of(resolved, changed_answers(index_of(old), index_of(new)))
+        state.write(resolved_of(old), new_attempt(), PY_IMPORTS_RESOLVED)
+        keys = changed_answers(index_of(old), index_of(new))
+        found = owners_listing(state.state, PY_IMPORTS_RESOLVED, "looked_up", keys)
         changed = must_be_resolved_again(resolved_of(old), old, new)
-        assert {row.file_id for row in found.collect()} & {*map(file_id, new)} == {file_id(path) for path in changed}
+        assert found & {*map(file_id, new)} == {file_id(path) for path in changed}

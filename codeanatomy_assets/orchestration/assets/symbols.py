@@ -17,6 +17,7 @@ from codeanatomy_assets.orchestration.following_exports import follow_exports
 from codeanatomy_assets.orchestration.indexing import Indexed, index_candidates
 from codeanatomy_assets.orchestration.progress import watched
 from codeanatomy_assets.orchestration.stages import Produced
+from codeanatomy_assets.orchestration.views import whole_frame
 from codeanatomy_assets.orchestration.writing_run import WritingRun
 from codeanatomy_assets.transforms import module_roots, names
 from codeanatomy_assets.transforms.export_sources import SOURCES
@@ -49,9 +50,8 @@ def _names(run: WritingRun) -> Iterator[Produced]:
     files = run.touched_files(Stage.SYMBOLS)
     if files is not None:
         moved = names.changed_answers(before, modules)
-        importers = names.importers_of(run.read_previous(PY_IMPORTS_RESOLVED), moved) if moved else None
-        files |= {row[0] for row in importers.toLocalIterator()} if importers is not None else frozenset()
-    resolved = names.imports_resolved(run.read(IMPORTS, files), modules)
+        files |= run.previous_owners_listing(PY_IMPORTS_RESOLVED, "looked_up", moved)
+    resolved = names.imports_resolved(whole_frame(run, IMPORTS, files), modules)
     yield Produced(PY_IMPORTS_RESOLVED, run.replace(PY_IMPORTS_RESOLVED, resolved, run.scope(files)))
 
 

@@ -288,9 +288,9 @@ class _Finding:
                 conditions.append(owner_predicate(values, table, state.buckets))
             else:
                 conditions.append(f"{column} IN ({listed(values)})")
-        opened = delta_reads.open_table(state.ref(table), self.run.store.options)
-        chosen = ", ".join(dict.fromkeys([*columns, *(column for column, _ in kept)]))
-        found: pa.Table = delta_reads.query(opened, f"SELECT {chosen} FROM t WHERE {' AND '.join(conditions)}")
+        chosen = list(dict.fromkeys([*columns, *(column for column, _ in kept)]))
+        where = " AND ".join(conditions)
+        found = delta_reads.read_light(state, table, None, self.run.store.options, where, chosen)
         for column, values in kept:
             found = found.filter(pc.is_in(found.column(column), pa.array(sorted(values), pa.string())))
         for batch in found.to_batches():

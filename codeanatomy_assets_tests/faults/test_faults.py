@@ -23,7 +23,7 @@ from codeanatomy_assets_tests.states import Quiet
 
 pytestmark = pytest.mark.slow
 
-REFUSALS = (CodeAnatomyError, WriteRefused, AssertionError)
+REFUSALS = (CodeAnatomyError, WriteRefused)
 
 
 class Died(BaseException):

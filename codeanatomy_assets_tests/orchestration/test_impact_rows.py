@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from codeanatomy_assets.orchestration import fingerprints
+from codeanatomy_assets.orchestration import fingerprints, impact
 from codeanatomy_assets_tests.states import BuiltState
 
 CHAIN = {
@@ -36,7 +36,12 @@ def reasons(built: BuiltState) -> set[tuple[str, str, str]]:
     return {(row["path"], row["reason_kind"], row["reason_ref"]) for row in at_last(built, "inc_impacted_files")}
 
 
-def test_exports_callers_and_importers_of_a_change_are_rows(built_with: Started) -> None:
+@pytest.mark.parametrize("most_listed", [impact.MOST_LISTED, 0])
+def test_exports_callers_and_importers_of_a_change_are_rows(
+    built_with: Started, monkeypatch: pytest.MonkeyPatch, most_listed: int
+) -> None:
+    """Whether what is looked for is few and named in the question, or many and picked from the answer."""
+    monkeypatch.setattr(impact, "MOST_LISTED", most_listed)
     built = built_with(CHAIN).unrecorded()
     built.commit({"pkg/base.py": EDITED})
     exports = {(row["entry_path"], row["change"]) for row in at_last(built, "inc_changed_exports")}

@@ -1,4 +1,4 @@
-"""The symbols stage over whole updates: what is indexed again, and that the result is a clean build's."""
+"""The symbols stage over whole updates: what is indexed again, whose meaning changes, and what a failure leaves."""
 
 from __future__ import annotations
 
@@ -66,11 +66,10 @@ def app(built_with: Callable[[dict[str, str]], BuiltState]) -> BuiltState:
     return built_with(PACKAGE)
 
 
-def test_a_comment_changes_its_own_file_alone(app: BuiltState, tmp_path: Path) -> None:
+def test_a_comment_changes_its_own_file_alone(app: BuiltState) -> None:
     edit: dict[str, str | None] = {"app/base.py": "# why\n" + PACKAGE["app/base.py"]}
     assert changed_meaning(app, edit) == {"app/base.py"}
     assert app.last().summary["indexed"]["reasons"] == {"changed": 1}
-    assert differences(app, tmp_path / "clean") == {}
 
 
 def test_an_added_override_changes_the_unchanged_callers_meaning(app: BuiltState, tmp_path: Path) -> None:
@@ -81,19 +80,17 @@ def test_an_added_override_changes_the_unchanged_callers_meaning(app: BuiltState
     assert differences(app, tmp_path / "clean") == {}
 
 
-def test_a_renamed_export_changes_exactly_the_files_that_name_it(app: BuiltState, tmp_path: Path) -> None:
+def test_a_renamed_export_changes_exactly_the_files_that_name_it(app: BuiltState) -> None:
     helpers = PACKAGE["app/helpers.py"].replace("first", "begin")
     assert changed_meaning(app, {"app/helpers.py": helpers}) == {"app/helpers.py", "app/user.py"}
-    assert differences(app, tmp_path / "clean") == {}
 
 
-def test_a_name_moved_behind_a_star_changes_the_stars_users(app: BuiltState, tmp_path: Path) -> None:
+def test_a_name_moved_behind_a_star_changes_the_stars_users(app: BuiltState) -> None:
     edit: dict[str, str | None] = {
         "app/helpers.py": "from app.more import *\n",
         "app/more.py": PACKAGE["app/helpers.py"],
     }
     assert "app/user.py" in changed_meaning(app, edit)
-    assert differences(app, tmp_path / "clean") == {}
 
 
 def test_a_source_root_that_appears_is_a_full_refresh_of_the_stage(app: BuiltState, tmp_path: Path) -> None:

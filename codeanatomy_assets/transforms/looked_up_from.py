@@ -12,6 +12,7 @@ end the way: of a changed member only classes lead on that have its class among 
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -22,10 +23,15 @@ from codeanatomy_assets.contracts.lookups import Constants, Giver, Lookup
 OWNER = "file_id"
 ENTRY = "entry_path"
 CLASS_NAME = "local_qname"
+MODULE = "module"
+DESCRIPTOR = "descriptor"
+# A name inside SCIP's notation of a path (`Router#resolve().`), and what tells two definitions of one name apart.
+NAME = re.compile(r"`([^`]+)`|(\w+)")
+COUNTED = re.compile(r"\(\+\d+\)")
 MRO = "mro"
 HEADER = ".<mro>"
-# What a changed row is called, in words for people: the first of these that its table has.
-TITLES = ("qname", ENTRY, "path", CLASS_NAME, "descriptor", "module")
+# What a changed row is called, in words for people: the first of these that its table has; a symbol goes by its name.
+TITLES = ("qname", ENTRY, "path", CLASS_NAME, DESCRIPTOR, MODULE)
 
 Row = Mapping[str, Any]
 # Rows of a dataset that came (+) and went (-), with these columns.
@@ -119,9 +125,7 @@ class LookedUpFrom:
                 rows[key] = row
         for key in sorted(key for key, delta in count.items() if delta):
             row = rows[key]
-            title = next((str(row[name]) for name in titles if row[name] is not None), lookup.table)
-            title = title.removesuffix(HEADER)
-            origin = Origin(title, row[OWNER], 1, _names(lookup, row))
+            origin = Origin(_title(row, titles) or lookup.table, row[OWNER], 1, _names(lookup, row))
             if lookup.column is None:
                 self.everything = origin
             elif row[lookup.column] is not None:
@@ -206,3 +210,13 @@ def _plain(name: str) -> str:
 
 def _has_constants(row: Row, constants: Constants) -> bool:
     return all(row[column] == value for column, value in constants)
+
+
+def _title(row: Row, titles: Iterable[str]) -> str | None:
+    name = next((name for name in titles if row[name] is not None), None)
+    if name is None:
+        return None
+    if name == DESCRIPTOR:
+        inside = [quoted or plain for quoted, plain in NAME.findall(COUNTED.sub("", row[name]))]
+        return ".".join([*([row[MODULE]] if row[MODULE] else []), *inside])
+    return str(row[name]).removesuffix(HEADER)

@@ -144,3 +144,20 @@ def test_a_table_that_is_needed_whole_reaches_everything() -> None:
     assert found.everything is not None and found.everything.title == "g.run"
     same = LookedUpFrom({whole}, COLUMNS, lambda *_: [(row, 1), ({**row, "signature": "()"}, -1)], lambda _: [])
     assert list(same.files()) == [] and same.everything is None
+
+
+@pytest.mark.parametrize(
+    ("descriptor", "title"),
+    [
+        ("Router#resolve().", "app.urls.Router.resolve"),
+        ("Router#resolve(+1).", "app.urls.Router.resolve"),
+        ("route().(path)", "app.urls.route.path"),
+        ("`caf\u00e9 au lait`.", "app.urls.caf\u00e9 au lait"),
+    ],
+)
+def test_a_symbol_is_called_by_its_dotted_name(descriptor: str, title: str) -> None:
+    whole = Lookup("scip_symbols", columns=frozenset({"symbol"}))
+    row = _whole("scip_symbols", {"file_id": "g", "module": "app.urls", "descriptor": descriptor})
+    found = LookedUpFrom({whole}, COLUMNS, lambda *_: [(row, 1)], lambda _: [])
+    assert list(found.files()) == []
+    assert found.everything is not None and found.everything.title == title

@@ -186,7 +186,7 @@ FAULTS = (
         "a changed setting rebuilds nothing",
         RENAMED,
         _fingerprints_ignored,
-        settings={"max_file_bytes": 60},
+        settings={"repo_id": "another"},
     ),
     Fault("dead_rows_kept", "what a dead run wrote is not undone", DEPARTURE, _dead_rows_kept, after_death=RENAMED),
     Fault("attempts_alike", "a transaction id is used again", OVERRIDE, _attempts_alike, after_death=RENAMED),

@@ -190,6 +190,7 @@ def write_results(progress: Progress, extent: Extent) -> int:
         "code": progress.code,
         "seed": SEED,
         "extent": vars(extent),
+        "planned": sum(len(job.keys) for job in jobs(extent, PACKAGES)),
         "edits": dict(_edits(extent, progress.records).most_common()),
         "figures": figures(progress.records.values()),
         "differing": differing,
@@ -222,7 +223,8 @@ def _page(result: dict[str, Any]) -> str:
         "# Every dataset against a build from scratch",
         "",
         f"Written by `python -m codeanatomy_assets_tests.parity.state_soak` on {result['date']}: revision "
-        f"{result['revision']}, code {result['code']}, seed {result['seed']}, {result['extent']}.",
+        f"{result['revision']}, code {result['code']}, seed {result['seed']}, {result['extent']}. Of "
+        f"{result['planned']} commits {len(result['steps'])} are done.",
         "",
         "`random`: random commits to random repositories of at least forty modules in four packages. `release`: "
         "released versions of a package as commits. Each is built on the state of the one before and compared, "

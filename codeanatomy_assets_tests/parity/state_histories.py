@@ -53,6 +53,8 @@ class StateStep:
         yield from (f"not impacted, and yet changed: {path}" for path in sorted(self.missed))
         for difference in self.differences:
             yield from difference.lines()
+        if self.clean_digest not in (None, self.digest) and not self.differences:
+            yield "other rows than a clean build, in slices that were not found"
 
 
 @dataclass

@@ -231,7 +231,8 @@ def _page(result: dict[str, Any]) -> str:
         "row by row in every dataset that is owned by file, with a build from scratch; a file with other rows "
         "than before that no reason names counts as differing too. `strategy`: the same releases under another "
         "strategy, compared with the rows that the default gave. Commits that rebuilt everything (the first of a "
-        "history, moved source roots) are compared as well, and left out of this table.",
+        "history, moved source roots) are compared as well, and left out of this table. A tree that comes again in a "
+        "history is compared with the clean build that it had.",
         "",
         f"| {' | '.join(heads)} |",
         f"|{'---|' * len(heads)}",

@@ -310,15 +310,16 @@ def _verify(told: argparse.Namespace) -> int:
 
     settings = settings_of(told)
     engine = spark_engine(settings)
+    found = []
     try:
-        found = list(verify(settings, engine, Terminal(), told.commits))
+        for each in verify(settings, engine, Terminal(), told.commits):
+            found.append(each)
+            if not told.json:
+                print("\n".join(each.lines()), flush=True)
     finally:
         engine.stop()
     if told.json:
         print(json.dumps([asdict(each) for each in found]))
-    else:
-        for each in found:
-            print("\n".join(each.lines()))
     return 1 if any(each.differences for each in found) else 0
 
 

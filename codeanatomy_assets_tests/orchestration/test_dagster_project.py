@@ -24,7 +24,6 @@ from codeanatomy_assets.orchestration.partitions import FILES as FILE_KEYS
 from codeanatomy_assets.orchestration.project import build_definitions
 from codeanatomy_assets.rules import registry
 from codeanatomy_assets.settings import Settings
-from codeanatomy_assets.storage.delta_store import Attempt, DeltaStore, Scope
 from codeanatomy_assets.storage.ledger import Ledger
 from codeanatomy_assets.storage.lock import StateLock
 from codeanatomy_assets_tests.states import BuiltState
@@ -44,7 +43,13 @@ def instance(two_files: BuiltState) -> Iterator[dg.DagsterInstance]:
         yield instance
 
 
-def materialize(built: BuiltState, instance: dg.DagsterInstance, assets: list[str], key: str | None) -> Any:
+def materialize(
+    built: BuiltState,
+    instance: dg.DagsterInstance,
+    assets: list[str],
+    key: str | None,
+    tags: dict[str, str] | None = None,
+) -> Any:
     """What the Materialize button starts: the implicit asset job, on these assets and this key."""
     lock = StateLock(built.settings.state)
     definitions = build_definitions(built.settings, built.progress, lambda: built.engine, lock)
@@ -54,7 +59,14 @@ def materialize(built: BuiltState, instance: dg.DagsterInstance, assets: list[st
             partition_key=key,
             asset_selection=[dg.AssetKey(name) for name in assets],
             run_config={"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}},
+            tags=tags,
         )
+
+
+def materialize_range(built: BuiltState, instance: dg.DagsterInstance, assets: list[str], first: str, last: str) -> Any:
+    """The same on a range of keys, as its dialog asks for: Dagster tells it by tags."""
+    tags = {"dagster/asset_partition_range_start": first, "dagster/asset_partition_range_end": last}
+    return materialize(built, instance, assets, None, tags)
 
 
 def keys(instance: dg.DagsterInstance) -> set[str]:
@@ -146,16 +158,26 @@ def test_a_chosen_file_that_differs_in_nothing_changes_nothing(
 def test_a_chosen_file_whose_rows_were_spoilt_is_put_right_and_ends_with_a_ledger_row(
     two_files: BuiltState, instance: dg.DagsterInstance
 ) -> None:
-    table, key = catalog.table("cst_defs"), two_files.file_id("pkg/a.py")
     last = two_files.last()
-    store = DeltaStore(two_files.settings.tables_root, two_files.engine.session)
-    attempt = Attempt(last.attempt + 1, last.commit)
-    spoilt = store.replace_files(last.state, table, table.arrow_schema().empty_table(), Scope.of((key,)), attempt)
-    Ledger(store).append(replace(last, state=last.state.advanced(spoilt.ref)), last, attempt)
+    two_files.lose_slices("cst_defs", "pkg/a.py")
     assert {row["name"] for row in two_files.rows("cst_defs")} == {"b"}
-    assert materialize(two_files, instance, ["cst_defs"], key).success
+    assert materialize(two_files, instance, ["cst_defs"], two_files.file_id("pkg/a.py")).success
     assert {row["name"] for row in two_files.rows("cst_defs")} == {"a", "b"}
     assert (two_files.last().mode, two_files.last().commit) == ("rebuild", last.commit)
+
+
+def test_a_range_of_chosen_files_rebuilds_exactly_those(built_with: Callable[[dict[str, str]], BuiltState]) -> None:
+    """Of four files, all without their rows, the two in the middle of the keys are chosen."""
+    built = built_with({f"pkg/{name}.py": f"def {name}(): ...\n" for name in "abcd"})
+    paths = {built.file_id(f"pkg/{name}.py"): f"pkg/{name}.py" for name in "abcd"}
+    built.lose_slices("cst_defs", *paths.values())
+    with dagster_instance(built.settings) as instance:
+        first, *chosen, last = (key for key in instance.get_dynamic_partitions(KEYS) if key in paths)
+        before = files_materialized(instance, "cst_defs")
+        assert materialize_range(built, instance, ["cst_defs"], chosen[0], chosen[-1]).success
+        after = files_materialized(instance, "cst_defs")
+    assert {row["file_id"] for row in built.rows("cst_defs")} == set(chosen)
+    assert {key: after[key] - before[key] for key in paths} == {first: 0, **dict.fromkeys(chosen, 1), last: 0}
 
 
 def execute_check(built: BuiltState, instance: dg.DagsterInstance, asset: str, check: str) -> Any:

@@ -1,16 +1,20 @@
-"""Verifying refuses what a clean build by this code could not be compared with."""
+"""Verifying finds what differs, and refuses what a clean build by this code could not be compared with."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
 
+from codeanatomy_assets import cli
 from codeanatomy_assets.errors import BadInput
+from codeanatomy_assets.orchestration import resources
 from codeanatomy_assets.orchestration.plan import open_ledger
 from codeanatomy_assets.orchestration.verify import _comparable, verify
 from codeanatomy_assets_tests.histories import History
-from codeanatomy_assets_tests.states import Quiet
+from codeanatomy_assets_tests.states import BuiltState, Quiet
 
 
 def test_a_state_of_other_settings_is_not_called_different(history: History) -> None:
@@ -36,3 +40,28 @@ def test_several_commits_are_compared_newest_first(history: History) -> None:
     assert [line for line in said.lines if "from scratch" in line] == [
         f"building {commit[:12]} from scratch" for commit in newest
     ]
+
+
+def test_the_command_tells_what_differs_by_dataset_and_file_and_ends_with_1(
+    built_with: Callable[[dict[str, str]], BuiltState],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    built = built_with({"a.py": "def f(): ...\n", "b.py": "from a import f\n\nf()\n"})
+    # The command starts a session and ends it: here it is lent the tests' own.
+    monkeypatch.setattr(resources, "spark_engine", lambda _: built.engine)
+    monkeypatch.setattr(built.engine, "stop", lambda: None)
+    command = ["verify", "--state", str(built.settings.state)]
+    commit = built.last().commit
+    assert cli.main(command) == 0
+    assert capsys.readouterr().out.startswith(f"{commit[:12]} equals a clean build: ")
+    built.lose_slices("rel_calls", "b.py")
+    assert cli.main(command) == 1
+    said = capsys.readouterr().out.splitlines()
+    assert said[0] == f"{commit[:12]} differs from a clean build, first in:"
+    assert "rel_calls of b.py:" in said
+    assert any(line.startswith("  only in a clean build:   ") for line in said)
+    assert cli.main([*command, "--json"]) == 1
+    (told,) = json.loads(capsys.readouterr().out)
+    assert told["commit"] == commit
+    assert ("rel_calls", "b.py") in {(each["dataset"], each["path"]) for each in told["differences"]}

@@ -107,7 +107,7 @@ def _record_files(
     if not written:
         return
     others = run.python_files() - set(keys_of(context)) - set(CONTROL_KEYS)
-    new = others if run.refreshes(stage) else others & _new_files(run)
+    new = others if run.refreshes(stage) else others & _new_files(run) if run.moves_commit else frozenset()
     for table, done in written.items():
         told = {"commit": run.commit, "delta_version": str(done.ref.version)}
         record_materializations(context, table.name, sorted(new | (_files(run, table, done) & others)), told)

@@ -14,9 +14,11 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from codeanatomy_assets import catalog
+from codeanatomy_assets.contracts.impact import IMPACTED_FILES
 from codeanatomy_assets.orchestration.direct import build_directly
 from codeanatomy_assets.orchestration.plan import open_ledger
 from codeanatomy_assets.orchestration.verify import slice_digests, verified
+from codeanatomy_assets.storage.delta_reads import latest_version, read_light
 from codeanatomy_assets.storage.ledger import LedgerRow
 from codeanatomy_assets.storage.lock import StateLock
 from codeanatomy_assets.storage.spark_session import SparkEngine
@@ -61,6 +63,11 @@ class Kill:
     def is_vacuum(self) -> bool:
         return self.place.startswith("vacuum")
 
+    def fell_where_meant(self, marks: list[str]) -> bool:
+        """A moment inside a stage may come when the stage is over: the command marks where each begins and ends."""
+        kind, _, stage = self.place.partition(":")
+        return kind != "inside" or marks[-2:-1] == [f"in {stage}"]
+
 
 @dataclass
 class Outcome:
@@ -68,7 +75,9 @@ class Outcome:
 
     kill: Kill
     landed: str = ""
+    fell_where_meant: bool = True
     is_commit_built: bool = False
+    reasons_found_again: int = 0
     unnamed_data_files: int = 0
     restored: int = 0
     seconds: float = 0.0
@@ -119,9 +128,15 @@ class CrashSite:
             outcome.wrong += self._killed(replace(kill, place=kill.earlier, mode=GROUP), Outcome(kill))
         outcome.wrong += self._killed(kill, outcome)
         outcome.wrong += self._after_the_kill(outcome, before, content, target)
+        # What the next build repeats; a commit that is built has nothing to be found again.
+        is_repeated = not kill.head_moves and not outcome.is_commit_built
+        reasons = self._left_reasons(before, target) if is_repeated else set()
         if kill.head_moves:
             target = self.next_commit()
         outcome.wrong += self._after_the_next_build(outcome, target)
+        if reasons:
+            outcome.wrong += self._other_reasons(reasons, target)
+            outcome.reasons_found_again = len(reasons)
         outcome.seconds = round(time.monotonic() - began, 1)
         return outcome
 
@@ -129,6 +144,7 @@ class CrashSite:
         known = data_files(self.state)
         killed = run_killed(self.built, kill)
         outcome.landed = "; ".join(killed.marks[-2:])
+        outcome.fell_where_meant = kill.fell_where_meant(killed.marks)
         outcome.unnamed_data_files = len(unnamed(data_files(self.state) - known))
         # Killed alone, the command leaves orphans behind: the next build is started at once, and waits for the lock.
         self.session = killed.session
@@ -168,6 +184,22 @@ class CrashSite:
             yield f"the build after that was {again}"
         yield from self._stuck(outcome)
 
+    def _left_reasons(self, before: LedgerRow | None, commit: str) -> set[str]:
+        """The reasons that the dead run wrote for its commit, if it came so far: no ledger row names them."""
+        if before is None:
+            return set()
+        ref = before.state.ref(IMPACTED_FILES)
+        latest = latest_version(ref.path)
+        assert latest is not None, f"{ref.path} is gone"
+        left = before.state.advanced(ref.at(latest))
+        return set(map(str, read_light(left, IMPACTED_FILES, (commit,)).to_pylist()))
+
+    def _other_reasons(self, left: set[str], commit: str) -> Iterator[str]:
+        """A retry uses the impacted set of the run that it repeats."""
+        again = set(map(str, read_light(self.built.last().state, IMPACTED_FILES, (commit,)).to_pylist()))
+        yield from (f"a reason that the retry did not find: {row}" for row in sorted(left - again))
+        yield from (f"a reason that only the retry found: {row}" for row in sorted(again - left))
+
     def _differences(self, row: LedgerRow) -> Iterator[str]:
         folder = self.state.with_name("clean")
         settings = replace(self.built.settings, state=folder)
@@ -186,13 +218,17 @@ class CrashSite:
             yield f"processes are left of the killed command: {left}"
         if StateLock(self.state).is_taken():
             yield "the lock is taken"
-        if StateFolder(self.state).work.exists():
+        # A commit that was built when its run died leaves nothing to do: scratch files go when there is.
+        was_noop = outcome.is_commit_built and not outcome.kill.head_moves
+        if StateFolder(self.state).work.exists() and not was_noop:
             yield "scratch files are left"
-        if outcome.is_commit_built and not outcome.kill.head_moves:
-            return  # nothing was to be done, so Dagster's instance was not opened since
         from codeanatomy_assets.orchestration.build import dagster_instance
+        from codeanatomy_assets.orchestration.stuck_runs import report_dead_runs
 
         with dagster_instance(self.built.settings) as instance:
+            if was_noop:
+                # So no project was opened since: this is what opening one does first.
+                report_dead_runs(instance, StateLock(self.state))
             running = [run.run_id for run in instance.get_runs() if not run.is_finished]
         if running:
             yield f"Dagster takes runs for running: {running}"

@@ -55,7 +55,7 @@ def first_files() -> dict[str, str]:
 
 
 def next_files(present: Mapping[str, str], seed: str) -> dict[str, str]:
-    """Another tree: some files with another of their texts, come or gone, and always one with a new definition."""
+    """Another tree: some files with another text, come or gone, and always one with a new definition and its use."""
     chance = random.Random(seed)
     after: dict[str, str] = {}
     for path, texts in VARIANTS.items():
@@ -63,7 +63,8 @@ def next_files(present: Mapping[str, str], seed: str) -> dict[str, str]:
         if text is not None:
             after[path] = text
     leaf = VARIANTS["app/leaf.py"][chance.randrange(2)]
-    after["app/leaf.py"] = f"{leaf}\n\ndef new_{chance.randrange(10**6)}(): ...\n"
+    new = f"new_{chance.randrange(10**6)}"
+    after["app/leaf.py"] = f"{leaf}\n\ndef {new}():\n    return {new}()\n"
     return after
 
 

@@ -43,10 +43,13 @@ def test_a_killed_update_is_repaired_once_and_the_next_builds_are_right(site: Cr
         assert outcome.unnamed_data_files, "the kill came too late to be between data files and log entry"
     else:
         assert outcome.restored
+    if kill.place == "data_files:relationships":
+        assert outcome.reasons_found_again, "the kill came before the impact stage was done"
 
 
-def test_a_commit_is_built_from_its_ledger_row_on(site: CrashSite) -> None:
-    outcome = site.suffer(Kill("before_events", GROUP))
+@pytest.mark.parametrize("place", ["after_ledger", "before_events"])
+def test_a_commit_is_built_from_its_ledger_row_on(site: CrashSite, place: str) -> None:
+    outcome = site.suffer(Kill(place, GROUP))
     assert outcome.wrong == []
     assert (outcome.is_commit_built, outcome.restored) == (True, 0)
 

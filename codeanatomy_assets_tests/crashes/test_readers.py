@@ -19,6 +19,7 @@ from codeanatomy_assets_tests.crashes.looping_reader import DATASETS, digest
 from codeanatomy_assets_tests.states import Quiet
 
 UPDATES = 20
+READERS = 2
 FEWEST_COMMITS_SEEN = 5
 
 
@@ -35,19 +36,28 @@ def test_readers_exporting_in_a_loop_during_twenty_updates_always_see_one_whole_
     first = build_directly(settings, engine, Quiet())
     known = {first.commit[:12]: digests_of(first)}
     module = "codeanatomy_assets_tests.crashes.looping_reader"
-    command = [sys.executable, "-m", module, str(settings.state), str(tmp_path / "out"), first.commit]
-    with (tmp_path / "seen").open("w") as seen:
-        reader = subprocess.Popen(command, stdout=seen, cwd=PROJECT)
+    readers = []
+    for number in range(READERS):
+        command = [sys.executable, "-m", module, str(settings.state), str(tmp_path / f"out-{number}"), first.commit]
+        with (tmp_path / f"seen-{number}").open("w") as seen:
+            readers.append(subprocess.Popen(command, stdout=seen, cwd=PROJECT))
     try:
         for _ in range(UPDATES):
             site.next_commit()
             row = build_directly(settings, engine, Quiet())
             known[row.commit[:12]] = digests_of(row)
     finally:
-        reader.kill()
-        reader.wait()
-    exports = [json.loads(line) for line in (tmp_path / "seen").read_text().splitlines() if line.endswith("}")]
+        for reader in readers:
+            reader.kill()
+            reader.wait()
     assert len(known) == UPDATES + 1
+    for number in range(READERS):
+        assert_whole_commits((tmp_path / f"seen-{number}").read_text(), known, first.commit[:12])
+
+
+def assert_whole_commits(seen: str, known: dict[str, dict[str, str]], first: str) -> None:
+    """Every export a reader made is one commit as it was recorded; every second is of the first."""
+    exports = [json.loads(line) for line in seen.splitlines() if line.endswith("}")]
     assert [export["failed"] for export in exports if "failed" in export] == []
     for export in exports:
         (commit,) = export["commits"]
@@ -56,4 +66,4 @@ def test_readers_exporting_in_a_loop_during_twenty_updates_always_see_one_whole_
     commits = {export["commits"][0] for export in exports}
     print(f"{len(exports)} exports saw {len(commits)} commits of {len(known)}")
     assert len(commits) >= FEWEST_COMMITS_SEEN
-    assert {export["commits"][0] for export in exports[1::2]} == {first.commit[:12]}
+    assert {export["commits"][0] for export in exports[1::2]} == {first}

@@ -57,17 +57,21 @@ LONG_LINE = "longest = [" + "1, " * 1_633_000 + "]\n"
 TOO_LONG_LINE = "x = '" + "a" * 50_000_000 + "'\n"
 NEVER_NAMED_INSIDE = "only_outside_is_this_defined"
 
+# Files at the top whose text the second commit changes.
+EDITED = (*(path for path in TRAPS if "/" not in path), "fine.py", "reaches_out.py", *NAMES)
+
 Listing = dict[str, tuple[int, int, int]]
+Entry = tuple[str, bytes, str]
 
 
 @dataclass
 class Hostile:
-    """The repository, the places around it, and how a build of it went."""
+    """The repository, the places around it, and how its first build and an update went."""
 
     folder: Path
     repo: GitRepo
     said: str = ""
-    code: int | None = None
+    codes: list[int] = field(default_factory=list)
     before: dict[str, Listing] = field(default_factory=dict)
     after: dict[str, Listing] = field(default_factory=dict)
 
@@ -94,18 +98,20 @@ class Hostile:
         return self.canaries / path.replace("/", "-")
 
     def build(self) -> None:
-        """Build it with the command, from inside, as a person would who has just cloned it."""
+        """Build its last but one commit and then its last with the command, from inside, as one who has cloned it."""
         self.before = {name: listing(place) for name, place in self.places.items()}
-        done = subprocess.run(
-            [COMMAND, "build", ".", "--state", self.state],
-            cwd=self.repo.folder,
-            env={**os.environ, "HOME": str(self.folder / "home"), "TMPDIR": str(self.folder / "tmp")},
-            capture_output=True,
-            text=True,
-            timeout=BUILD_SECONDS,
-            check=False,
-        )
-        self.code, self.said = done.returncode, done.stdout + done.stderr
+        for commit in self.repo.commits[-2:]:
+            done = subprocess.run(
+                [COMMAND, "build", ".", "--commit", commit, "--state", self.state],
+                cwd=self.repo.folder,
+                env={**os.environ, "HOME": str(self.folder / "home"), "TMPDIR": str(self.folder / "tmp")},
+                capture_output=True,
+                text=True,
+                timeout=BUILD_SECONDS,
+                check=False,
+            )
+            self.codes.append(done.returncode)
+            self.said += done.stdout + done.stderr
         self.after = {name: listing(place) for name, place in self.places.items()}
 
 
@@ -125,7 +131,9 @@ def create(folder: Path) -> Hostile:
     _write_odd_files(hostile.repo)
     _link(hostile.repo, folder / "outside")
     hostile.repo.commit("hostile")
-    _commit_escaping_tree(hostile.repo)
+    first = _entries(hostile.repo)
+    _commit_escaping_tree(hostile.repo, first)
+    _commit_escaping_tree(hostile.repo, _edited(hostile, first))
     arm(hostile.repo, hostile.canaries / "git")
     return hostile
 
@@ -181,23 +189,35 @@ def _link(repo: GitRepo, outside: Path) -> None:
     repo.symlink("itself.py", "itself.py")
 
 
-def _commit_escaping_tree(repo: GitRepo) -> None:
-    """The same tree with paths that no git would make: through `..`, into `.git`, and a submodule at `..`."""
-    blob = repo.blob(b"escaped = 1\n")
+def _entries(repo: GitRepo) -> list[Entry]:
+    """The top of HEAD's tree."""
+    lines = repo.run("ls-tree", "-z", "HEAD").split(b"\0")
+    return [_entry(line) for line in lines if line]
+
+
+def _entry(line: bytes) -> Entry:
+    about, _, name = line.partition(b"\t")
+    mode, _, object_id = about.decode().split()
+    return mode.lstrip("0"), name, object_id
+
+
+def _edited(hostile: Hostile, entries: list[Entry]) -> list[Entry]:
+    """The same traps, edited: an update meets each kind again, and git has filters and links to think of."""
+    repo = hostile.repo
+    texts = {path: (hostile.repo.folder / path).read_bytes() + b"\n\ndef sprung(): ...\n" for path in EDITED}
+    blobs = {path.encode(): repo.blob(text) for path, text in texts.items()}
+    blobs[b"climbing.py"] = repo.blob(b"../outside/secret_package.py")
+    blobs[b"nul.py"] = repo.blob(b"x = 2\x00\n")
+    return [(mode, name, blobs.get(name, object_id)) for mode, name, object_id in entries]
+
+
+def _commit_escaping_tree(repo: GitRepo, present: list[Entry]) -> None:
+    """A tree with paths that no git would make: through `..`, into `.git`, and a submodule at `..`."""
+    blob = repo.blob(f"escaped = {len(repo.commits)}\n".encode())
     inner = repo.raw_tree(("100644", b"escaped.py", blob))
-    present = [
-        (mode.lstrip("0"), name, object_id)
-        for mode, name, object_id in (_entry(line) for line in repo.run("ls-tree", "-z", "HEAD").split(b"\0") if line)
-    ]
     repo.commit_raw_tree(
         ("40000", b"..", inner),
         ("40000", b".git", repo.raw_tree(("40000", b"hooks", repo.raw_tree(("100755", b"post-checkout.py", blob))))),
         ("40000", b"deps", repo.raw_tree(("160000", b"..", "1" * 40), ("160000", b"vendored", "2" * 40))),
         *present,
     )
-
-
-def _entry(line: bytes) -> tuple[str, bytes, str]:
-    about, _, name = line.partition(b"\t")
-    mode, _, object_id = about.decode().split()
-    return mode, name, object_id

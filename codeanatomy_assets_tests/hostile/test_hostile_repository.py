@@ -1,4 +1,4 @@
-"""A hostile repository, built from inside it: nothing of it is run, nothing is written, and each threat is a row."""
+"""A hostile repository, built and updated from inside it: nothing is run or written, and each threat is a row."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from codeanatomy_assets.storage.spark_session import SparkEngine
 from codeanatomy_assets_tests.git_repositories import GitRepo
 from codeanatomy_assets_tests.hostile import hostile_repository
 from codeanatomy_assets_tests.hostile.hostile_repository import (
+    EDITED,
     LONG_LINE,
     NAMES,
     NEVER_NAMED_INSIDE,
@@ -54,10 +55,18 @@ def failure_of(rows: BuiltState, path: str) -> str | None:
 
 
 def test_it_is_built_in_spite_of_all(hostile: Hostile, rows: BuiltState) -> None:
-    assert hostile.code == 0, hostile.said
+    assert hostile.codes == [0, 0], hostile.said
     assert rows.last().commit == hostile.repo.commits[-1]
-    assert names_in(rows, "fine.py") == ["fine"]
+    assert names_in(rows, "fine.py") == ["fine", "sprung"]
     assert failure_of(rows, "fine.py") is None
+
+
+def test_its_next_commit_is_an_update_that_rebuilds_what_was_edited(hostile: Hostile, rows: BuiltState) -> None:
+    assert [row.mode for row in rows.ledger_rows()] == ["full", "incremental"]
+    reasons = [row for row in rows.rows("inc_impacted_files") if row["commit"] == hostile.repo.commits[-1]]
+    edited = {row["path"] for row in reasons if row["reason_kind"] == "changed_file"}
+    assert set(EDITED) <= edited
+    assert not {row["path"] for row in reasons} & {*TOO_DEEP, "long_line.py", "typings/requests/__init__.pyi"}
 
 
 @pytest.mark.parametrize("place", ["repository and current folder", "home", "outside", "canaries", "temporary folder"])
@@ -85,7 +94,7 @@ def test_code_that_tools_would_run_is_read_and_not_run(
 ) -> None:
     canary = hostile.canary_of(path)
     assert str(canary) not in hostile.after["canaries"]
-    assert names_in(rows, path) == ["trap"]
+    assert names_in(rows, path) == (["trap", "sprung"] if path in EDITED else ["trap"])
     (tmp_path / "trap.py").write_bytes((hostile.repo.folder / path).read_bytes())
     subprocess.run([sys.executable, "-I", str(tmp_path / "trap.py")], check=True)
     assert canary.exists(), "the trap was not armed"
@@ -154,7 +163,7 @@ def test_what_is_too_much_is_a_row_with_the_reason(rows: BuiltState, path: str, 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_name_that_is_a_command_is_a_name(rows: BuiltState, name: str) -> None:
-    assert names_in(rows, name) == ["here"]
+    assert names_in(rows, name) == ["here", "sprung"]
     assert failure_of(rows, name) is None
 
 

@@ -18,7 +18,8 @@ from codeanatomy_assets.orchestration.plan import open_ledger
 from codeanatomy_assets.orchestration.summary import report
 from codeanatomy_assets.settings import Settings
 from codeanatomy_assets.storage import delta_reads
-from codeanatomy_assets.storage.ledger import LedgerRow
+from codeanatomy_assets.storage.delta_store import Attempt, DeltaStore, Scope
+from codeanatomy_assets.storage.ledger import Ledger, LedgerRow
 from codeanatomy_assets.storage.lock import StateLock
 from codeanatomy_assets.storage.spark_session import SparkEngine
 from codeanatomy_assets.storage.table_state import TableState
@@ -103,6 +104,15 @@ class BuiltState:
         repo = GitRepo(folder / "repo", list(self.repo.commits))
         settings = replace(self.settings, repo=repo.folder, state=folder / "state")
         return BuiltState(repo, settings, self.engine, Quiet())
+
+    def lose_slices(self, dataset: str, *paths: str) -> None:
+        """Write files' rows out of a dataset, as a fault would, and make that the last built state."""
+        table, last = catalog.table(dataset), self.last()
+        store = DeltaStore(self.settings.tables_root, self.engine.session)
+        attempt = Attempt(last.attempt + 1, last.commit)
+        scope = Scope.of(map(self.file_id, paths))
+        spoilt = store.replace_files(last.state, table, table.arrow_schema().empty_table(), scope, attempt)
+        Ledger(store).append(replace(last, state=last.state.advanced(spoilt.ref)), last, attempt)
 
     def file_id(self, path: str) -> str:
         return identity.FILE.of(self.settings.repo_id, path)

@@ -1,4 +1,4 @@
-"""Random repositories of some thirty modules and random commits to them: what an incremental graph gets wrong, mixed.
+"""Random repositories of some forty modules and random commits to them: what an incremental graph gets wrong, mixed.
 
 On top of the random programs: inheritance three files deep, cycles of imports, calls through functions without
 annotations, and commits that override, re-export, rename the parents of modules, and switch branches.

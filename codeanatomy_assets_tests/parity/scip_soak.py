@@ -41,7 +41,7 @@ class Extent:
     steps: int
 
 
-def _code() -> list[Path]:
+def code() -> list[Path]:
     driver = sorted(scip_index.DRIVER.glob("*.js"))
     made = (scip_waves, scip_index, scip_programs, scip_choices, scip_histories)
     return [*driver, *(Path(str(each.__file__)) for each in made)]
@@ -127,6 +127,14 @@ def run_programs(extent: Extent, progress: Progress, deadline: float) -> None:
                 replay.close()
 
 
+def planned(extent: Extent) -> list[str]:
+    """The key of each release, of each release file by file, and of each random history: as its last line has it."""
+    steps = [(name, old, new) for name, versions in releases().items() for old, new in pairwise(versions)]
+    kinds = ("release", "commits") if extent.commits else ("release",)
+    keys = [f"{kind} {name} {old} {new}" for kind in kinds for name, old, new in steps]
+    return keys + [f"program {SEED + history} {extent.steps}" for history in range(extent.histories)]
+
+
 def summary(records: Iterable[Record]) -> dict[str, Any]:
     """Per kind and package: sums, and the two ratios, of sums and as means over steps."""
     groups: dict[tuple[str, str], list[Record]] = defaultdict(list)
@@ -169,6 +177,8 @@ def write_results(progress: Progress, extent: Extent) -> int:
         "indexer": scip_index.INDEXER,
         "seed": SEED,
         "extent": vars(extent),
+        "planned": len(planned(extent)),
+        "done": sum(key in progress.records for key in planned(extent)),
         "figures": figures,
         "missed": missed,
         "steps": list(progress.records.values()),
@@ -188,7 +198,8 @@ def _page(result: dict[str, Any]) -> str:
         "# Waves against indexing everything",
         "",
         f"Written by `python -m codeanatomy_assets_tests.parity.scip_soak` on {result['date']}: revision "
-        f"{result['revision']}, code {result['code']}, {result['indexer']}, seed {result['seed']}, {result['extent']}.",
+        f"{result['revision']}, code {result['code']}, {result['indexer']}, seed {result['seed']}, {result['extent']}. "
+        f"Of {result['planned']} releases, releases file by file and random histories {result['done']} are done.",
         "",
         "`release`: a release as one commit, all files compared. `commits`: releases file by file, every file of the "
         f"bound and {OUTSIDE_THE_BOUND} others compared. `program`: random edits of random programs, all compared. ",
@@ -216,7 +227,7 @@ def main() -> int:
     parser.add_argument("packages", nargs="*", help="these only (all that corpora.txt has)")
     given = parser.parse_args()
     extent = Extent(given.commits, given.histories, given.steps)
-    progress = Progress("scip", _code(), SHOWN, RESULTS / "scip_soak.json")
+    progress = Progress("scip", code(), SHOWN, RESULTS / "scip_soak.json")
     deadline = time.monotonic() + given.minutes * 60
     for name in given.packages or releases():
         run_package("release", name, extent, progress, deadline)

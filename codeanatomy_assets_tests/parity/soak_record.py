@@ -50,7 +50,15 @@ def written(results: Path | None, code: str) -> list[Record]:
     if results is None or not results.is_file():
         return []
     found = json.loads(results.read_text(encoding="utf-8"))
-    return list(found.get("steps", ())) if found["code"] == code else []
+    return list(found.get("steps") or found.get("measurements", ())) if found["code"] == code else []
+
+
+def stale(name: str, code: Iterable[Path]) -> str | None:
+    """That a file of results is of other code than this, if it is."""
+    result = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
+    if result["code"] == code_digest(code):
+        return None
+    return f"stale: {name}.json is of code {result['code']}, {result['date']}; `make soak` brings it up to date"
 
 
 def code_digest(code: Iterable[Path]) -> str:

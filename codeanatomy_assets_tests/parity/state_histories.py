@@ -81,9 +81,17 @@ class StateReplay:
 
     def step(self, tree: Tree, is_checked: bool = True) -> StateStep:
         """Commit a tree and build it; checked, compare every dataset with a build from scratch."""
-        changed = [path for path in self.present.keys() | tree.keys() if self.present.get(path) != tree.get(path)]
         write_tree(self.repo.folder, self.present, tree)
         self.repo.commit()
+        return self._built(tree, is_checked)
+
+    def switch(self, commit: str, tree: Tree) -> StateStep:
+        """Go to a commit that is there already, whose tree this is, and build that very commit."""
+        self.repo.switch(commit)
+        return self._built(tree, is_checked=True)
+
+    def _built(self, tree: Tree, is_checked: bool) -> StateStep:
+        changed = [path for path in self.present.keys() | tree.keys() if self.present.get(path) != tree.get(path)]
         self.present = dict(tree)
         started = time.monotonic()
         built = self._build()

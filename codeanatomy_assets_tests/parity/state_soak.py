@@ -41,6 +41,8 @@ FOLDERS = ("extraction", "transforms", "rules")
 STAGES = ("graph", "impact", "relationships", "repository", "symbols", "syntax")
 STORED = ("attempts", "delta_reads", "delta_store", "ledger", "staging", "table_state")
 LOOP = ("impact", "indexing", "following_exports", "stages", "views", "writing_run")
+# What a commit may rebuild, at the median of real histories, for one file whose rows truly change.
+MOST_REBUILT = 3.0
 SHOWN = ("changed", "impacted", "truly_changed", "seconds")
 
 
@@ -181,9 +183,21 @@ def _sums(records: list[Record]) -> dict[str, Any]:
     }
 
 
+def imprecise(told: dict[str, Any]) -> list[str]:
+    """Real histories in which the default strategy rebuilt too many files."""
+    default = {name: found for name, found in told.items() if name == f"release all {Settings.strategy}"}
+    return [
+        f"{name}: {median} files rebuilt for one that truly changed, at the median, of at most {MOST_REBUILT}"
+        for name, found in default.items()
+        if (median := found["rebuilt_per_truly_changed_median"]) > MOST_REBUILT
+    ]
+
+
 def write_results(progress: Progress, extent: Extent) -> int:
     differing = [f"{key}: {found['missed']}" for key, found in progress.records.items() if found["missed"]]
     differing += compared_strategies(progress.records)
+    told = figures(progress.records.values())
+    wrong = [*differing, *imprecise(told)]
     result = {
         "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         "revision": revision(),
@@ -192,15 +206,16 @@ def write_results(progress: Progress, extent: Extent) -> int:
         "extent": vars(extent),
         "planned": sum(len(job.keys) for job in jobs(extent, PACKAGES)),
         "edits": dict(_edits(extent, progress.records).most_common()),
-        "figures": figures(progress.records.values()),
+        "figures": told,
         "differing": differing,
+        "wrong": wrong,
         "steps": list(progress.records.values()),
     }
     RESULTS.mkdir(parents=True, exist_ok=True)
     (RESULTS / "state_soak.json").write_text(json.dumps(result, indent=0) + "\n", encoding="utf-8")
     (RESULTS / "state_soak.md").write_text(_page(result), encoding="utf-8")
     print(f"{len(progress.records)} commits, {len(differing)} differing", flush=True)
-    return 1 if differing else 0
+    return 1 if wrong else 0
 
 
 def _edits(extent: Extent, records: dict[str, Record]) -> Counter[str]:
@@ -226,7 +241,10 @@ def _page(result: dict[str, Any]) -> str:
         f"{result['revision']}, code {result['code']}, seed {result['seed']}, {result['extent']}. Of "
         f"{result['planned']} commits {len(result['steps'])} are done.",
         "",
-        "`random`: random commits to random repositories of at least forty modules in four packages. `release`: "
+        "`random`: random commits to random repositories of some forty modules in four packages; `rename` gives a "
+        "definition another name, `move` a module, `revert` takes back one file, `branch` the whole tree. A module "
+        "under a name of the standard library and moved source roots are among the named histories "
+        "(`parity/test_impact_histories.py`), not here. `release`: "
         "released versions of a package as commits. Each is built on the state of the one before and compared, "
         "row by row in every dataset that is owned by file, with a build from scratch; a file with other rows "
         "than before that no reason names counts as differing too. `strategy`: the same releases under another "
@@ -241,7 +259,7 @@ def _page(result: dict[str, Any]) -> str:
         lines.append(f"| {name} | {' | '.join(str(found[each]) for each in (*columns, *ratios))} |")
     told = ", ".join(f"{kind} {count}" for kind, count in result["edits"].items())
     lines += ["", f"Edits in the random histories: {told or 'none was done'}.", ""]
-    lines += [f"- differing: {each}" for each in result["differing"]] or ["Nothing differed."]
+    lines += [f"- wrong: {each}" for each in result["wrong"]] or ["Nothing differed."]
     return "\n".join(lines) + "\n"
 
 

@@ -301,11 +301,17 @@ def test_portions_of_a_namespace_and_scripts_of_one_name(tmp_path: Path, engine:
 
 
 def test_a_commit_reverted_and_two_branches_to_and_fro(replay: StateReplay) -> None:
-    here = dict(replay.present)
+    here, here_commit = dict(replay.present), replay.repo.head()
     there = {
         **here,
         "app/base.py": here["app/base.py"] + b"\n\nclass Extra(Top):\n    pass\n",
         "app/mid.py": b"class Mid:\n    pass\n",
     }
-    for tree in (there, here, there, here):
-        assert list(replay.step(tree).complaints()) == []
+    assert list(replay.step(there).complaints()) == []
+    there_commit = replay.repo.head()
+    assert list(replay.step(here).complaints()) == []
+    for commit, tree in ((there_commit, there), (here_commit, here), (there_commit, there)):
+        step = replay.switch(commit, tree)
+        assert list(step.complaints()) == []
+        assert (replay.last is not None and replay.last.commit) == commit
+        assert {"app/base.py", "app/mid.py", "app/caller.py"} <= step.impacted

@@ -13,13 +13,13 @@ from codeanatomy_assets.extraction.warm_indexer import WarmIndexer
 from codeanatomy_assets.storage.spark_session import SparkEngine
 from codeanatomy_assets_tests.parity.repositories import Repositories
 from codeanatomy_assets_tests.parity.scip_histories import released_tree
-from codeanatomy_assets_tests.parity.soak_record import RESULTS, code_digest
+from codeanatomy_assets_tests.parity.soak_record import RESULTS, stale
 from codeanatomy_assets_tests.parity.state_histories import StateReplay, StateStep
 from codeanatomy_assets_tests.parity.state_soak import Extent, code, histories
 
 pytestmark = pytest.mark.slow
 
-SAMPLE = Extent(histories=2, steps=12)
+SAMPLE = Extent(histories=2, steps=14)
 RELEASES = ("2.1.2", "2.2.0")
 FEWEST_REPEATED = 3
 SEED = 20261117
@@ -34,11 +34,11 @@ class SmallRepositories(Repositories):
 
 def recorded() -> dict[str, str]:
     """Step → digest as the long proof wrote it down, if this very code made it."""
-    result = json.loads((RESULTS / "state_soak.json").read_text(encoding="utf-8"))
-    if result["code"] != code_digest(code()):
-        told = f"stale: state_soak.json is of code {result['code']}, {result['date']}; `make soak` brings it up to date"
+    told = stale("state_soak", code())
+    if told:
         warnings.warn(told, stacklevel=2)
         return {}
+    result = json.loads((RESULTS / "state_soak.json").read_text(encoding="utf-8"))
     return {step["key"]: step["digest"] for step in result["steps"]}
 
 

@@ -109,7 +109,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--scenarios", nargs="+", choices=everything, default=everything, help="these only")
     parser.add_argument("--repeat", type=int, help="runs of each scenario (3; django 1)")
     given = parser.parse_args(arguments)
-    progress = Progress("bench", code(), SHOWN)
+    progress = Progress("bench", code(), SHOWN, RESULTS / "report.json")
     try:
         for name in given.packages:
             package = PACKAGES[name]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import pyarrow as pa
@@ -42,7 +43,7 @@ def violations(run: WritingRun, stage: Stage, written: dict[Table, frozenset[str
             questions.append(checks_sql.prop_question(where))
             found += of_types(ask(checks_sql.distinct_props(where)))
         found += [each for question in questions if question for each in answers(ask, question)]
-        found += checks_light.violations(_off_borders(run, table, where, ask))
+    found += checks_light.violations(_off_borders(run, written))
     if stage is Stage.GRAPH and CPG_NODES in written and run.mode != "full":
         found += answers(partial(_asked, run, CPG_EDGES), checks_sql.removed_end_question())
     return sorted(found, key=lambda violation: (violation.table, violation.check))
@@ -87,16 +88,20 @@ def of_types(props: pa.Table) -> Iterator[Violation]:
         yield Violation(CPG_PROPS.name, "typed_by_catalog", sum(times for _, times in broken), min(broken)[0])
 
 
-def _off_borders(run: WritingRun, table: Table, where: str, ask: Ask) -> Iterator[checks_light.Offence]:
-    """Spans that begin or end inside a word, a bucket of files at a time."""
-    checks = border_checks(table)
-    if not checks:
-        return
-    names = ", ".join(dict.fromkeys(["file_id", *(name for check in checks for name in check.columns)]))
-    for bucket in range(run.state.buckets):
-        rows = ask(f"SELECT {names} FROM t WHERE {BUCKET} = {bucket} AND {where}")
-        contents = contents_of(run, frozenset(rows.column("file_id").to_pylist()))
-        yield from checks_light.border_offences(table, rows, contents)
+def _off_borders(run: WritingRun, written: dict[Table, frozenset[str]]) -> Iterator[checks_light.Offence]:
+    """Spans that begin or end inside a word, a bucket of files at a time: each file is read once for all datasets."""
+    bordered = {table: _where(run, table, owners) for table, owners in written.items() if border_checks(table)}
+    for bucket in range(run.state.buckets) if bordered else ():
+        rows = {table: _spans(run, table, f"{BUCKET} = {bucket} AND {where}") for table, where in bordered.items()}
+        files = frozenset(chain.from_iterable(each.column("file_id").to_pylist() for each in rows.values()))
+        contents = contents_of(run, files)
+        for table, spans in rows.items():
+            yield from checks_light.border_offences(table, spans, contents)
+
+
+def _spans(run: WritingRun, table: Table, where: str) -> pa.Table:
+    names = dict.fromkeys(["file_id", *(name for check in border_checks(table) for name in check.columns)])
+    return _asked(run, table, f"SELECT {', '.join(names)} FROM t WHERE {where}")
 
 
 def _text(row: dict[str, Any]) -> str:

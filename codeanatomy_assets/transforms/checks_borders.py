@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from functools import cached_property
 from itertools import accumulate
-from typing import Any
 
 UTF_8 = ("utf-8", "utf-8-sig")
 # Of each byte, whether it is a character that words have; of bytes beyond ASCII only the text tells.
@@ -83,12 +81,3 @@ def _is_read_by(number: Callable[[str], object], text: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def off_border(file: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """(check, example) of each span of a file (content, encoding, spans) that is off a border."""
-    borders = Borders(file["content"], file["encoding"])
-    for span in file["spans"]:
-        if not borders.holds(span["bstart"], span["bend"]):
-            place = {"file_id": file["file_id"], "bstart": span["bstart"], "bend": span["bend"]}
-            yield span["check"], json.dumps(place)

@@ -14,7 +14,7 @@ from codeanatomy_assets.contracts.graph import CPG_EDGES, CPG_PROPS
 from codeanatomy_assets.contracts.graph_kinds import EDGE_KIND, GLOBAL_KINDS
 from codeanatomy_assets.contracts.graph_props import EDGE, NODE, prop_problem
 from codeanatomy_assets.contracts.table import Table
-from codeanatomy_assets.transforms.checks_borders import off_border
+from codeanatomy_assets.transforms.checks_borders import Borders
 
 Row = dict[str, Any]
 # (dataset, check) and the offending row as text.
@@ -84,20 +84,14 @@ def prop_offences(props: pa.Table, nodes: pa.Table, edges: pa.Table) -> list[Off
 
 def border_offences(table: Table, rows: pa.Table, contents: Mapping[str, tuple[bytes, str | None]]) -> list[Offence]:
     """Spans that begin or end inside a word; `contents` are the bytes and encoding of the files."""
-    spans: dict[str, list[Row]] = {}
+    borders = {file_id: Borders(*told) for file_id, told in contents.items()}
+    found: list[Offence] = []
     for check in border_checks(table):
         columns = (rows.column(name).to_pylist() for name in ("file_id", *check.columns))
-        for owner, bstart, bend in zip(*columns, strict=True):
-            if bstart is not None:
-                spans.setdefault(owner, []).append({"check": check.name, "bstart": bstart, "bend": bend})
-    return [
-        (table.name, check, example)
-        for file_id, found in spans.items()
-        if file_id in contents
-        for check, example in off_border(
-            {"file_id": file_id, "content": contents[file_id][0], "encoding": contents[file_id][1], "spans": found}
-        )
-    ]
+        for file_id, bstart, bend in zip(*columns, strict=True):
+            if bstart is not None and file_id in borders and not borders[file_id].holds(bstart, bend):
+                found.append((table.name, check.name, _text({"file_id": file_id, "bstart": bstart, "bend": bend})))
+    return found
 
 
 def _broken(check: Check, sizes: Mapping[str, int], owners: list[str]) -> Callable[[int, tuple[Any, ...]], bool]:

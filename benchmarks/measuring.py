@@ -128,7 +128,7 @@ class Peak:
         used: Counter[str] = Counter()
         for process in self._tree.processes():
             try:
-                program = process.name()
+                program = _program(process)
                 used[program if program in PROGRAMS else OTHER_PROGRAMS] += process.memory_full_info().pss
                 if program == JAVA:
                     self._java.add(process.pid)
@@ -169,6 +169,12 @@ class SaidPart:
         for line in lines:
             self._part = self._part_of(line) or self._part
         return self._part
+
+
+def _program(process: psutil.Process) -> str:
+    """As it was called, not by the name that it gives itself: Node goes by its thread's."""
+    called: list[str] = process.cmdline()
+    return Path(called[0]).name if called else ""
 
 
 def run_measured(

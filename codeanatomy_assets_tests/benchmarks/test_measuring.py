@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.measuring import SAMPLE_SECONDS, StateFiles, run_measured
+from benchmarks.measuring import NODE, SAMPLE_SECONDS, StateFiles, run_measured
+from codeanatomy_assets import toolchain
 from codeanatomy_assets.errors import CodeAnatomyError
 
 BUSY = "import time\nwhile time.process_time() < 0.4: pass\n"
@@ -29,6 +30,12 @@ def test_a_process_named_java_is_seen(tmp_path: Path) -> None:
     (tmp_path / "java").symlink_to("/bin/sleep")
     usage, _ = run_measured([str(tmp_path / "java"), str(LIVES)], tmp_path)
     assert usage.java_processes == 1
+
+
+def test_the_indexer_s_memory_is_told_apart(tmp_path: Path) -> None:
+    lives = f"const held = Buffer.alloc(60e6, 1); setTimeout(() => held.length, {LIVES * 1000:.0f})"
+    usage, _ = run_measured([str(toolchain.node()), "-e", lives], tmp_path)
+    assert usage.megabytes_by_program[NODE] >= 57
 
 
 def test_what_a_command_takes_is_told_by_the_parts_it_says(tmp_path: Path) -> None:

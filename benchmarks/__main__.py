@@ -11,6 +11,7 @@ from benchmarks import (
     repository_scale,
     scip_indexer,
     scip_order,
+    spark_settings,
     syntax_scaling,
     ui_load,
 )
@@ -22,6 +23,7 @@ ALL = (
     dagster_bookkeeping,
     repository_scale,
     cluster_memory,
+    spark_settings,
     ui_load,
     report,
 )

@@ -63,7 +63,7 @@ class Settings:
     spark_conf: Mapping[str, str] = field(default_factory=dict)
     driver_memory: str = field(default_factory=_driver_memory)
     cores: int = field(default_factory=_cores, metadata=_at_least(1))
-    light_write_rows: int = field(default=200_000, metadata=_at_least(0))
+    light_write_rows: int = field(default=600_000, metadata=_at_least(0))
     lock_wait_seconds: float = field(default=0.0, metadata=_at_least(0))
     retain_commits: int = field(default=50, metadata=_at_least(0))
     retain_days: float = field(default=30.0, metadata=_at_least(0))

@@ -80,6 +80,8 @@ class SparkSettings:
             "spark.sql.files.openCostInBytes": "64k",
             "spark.sql.execution.arrow.pyspark.enabled": "true",
             "spark.sql.execution.arrow.maxRecordsPerBatch": "2000",
+            # It runs projections of rows in memory while it plans, one by one, and once for each mention of them.
+            "spark.sql.optimizer.excludedRules": "org.apache.spark.sql.catalyst.optimizer.ConvertToLocalRelation",
             "spark.databricks.delta.snapshotPartitions": "1",
             "spark.databricks.delta.changeDataFeed.timestampOutOfRange.enabled": "true",
             "spark.databricks.delta.schema.autoMerge.enabled": "false",

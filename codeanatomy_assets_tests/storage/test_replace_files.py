@@ -257,6 +257,19 @@ def test_arrow_rows_past_the_limits_go_through_spark_too(tmp_path: Path, spark: 
     assert store.replace_files(after, THINGS, small, Scope.of((file_id(1),)), new_attempt()).way == "light"
 
 
+def test_slices_of_more_owners_than_delta_rs_takes_in_a_predicate_go_through_spark(
+    tmp_path: Path, spark: SparkSession
+) -> None:
+    tables = ScratchTables(spark, tmp_path)
+    tables.put(THINGS, [thing(n) for n in range(1_200)])
+    changed = [thing(n, text="new") for n in range(1_100)]
+    written = tables.put(THINGS, [*changed, *(thing(n) for n in range(1_100, 1_200))])
+    assert (written.way, len(written.owners)) == (SPARK, 1_100)
+    assert as_bag(tables.rows(THINGS)) == as_bag([*changed, *(thing(n) for n in range(1_100, 1_200))])
+    few = tables.put(THINGS, [thing(7)], [file_id(7)])
+    assert few.way == LIGHT
+
+
 def test_rows_owned_by_a_commit_are_replaced_by_commit(scratch: ScratchTables) -> None:
     def event(commit: str, text: str) -> Row:
         return {"commit": commit, "file_id": file_id(1), "text": text}

@@ -1,7 +1,9 @@
 """Memory of the driver while a standalone cluster builds a repository, and one four times as large.
 
-Datasets stay with the executors, so that the driver's memory must not follow the repository. The indexer is a program
-of its own on the driver's machine, and told beside it.
+Datasets stay with the executors, so that the driver's memory must not follow the repository. A heap fills with
+garbage as far as it may, the sooner the more there is to do: both builds get the least that Spark starts with, and what
+the larger one needed beyond that would end it. The indexer is a program of its own on the driver's machine, and told
+beside it.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ TIMES = 4
 SETTINGS = {
     # Everything but the smallest tables is written by executors, and the driver's heap has no room for a dataset.
     "CODEANATOMY_LIGHT_WRITE_ROWS": "100",
-    "CODEANATOMY_DRIVER_MEMORY": "1g",
+    "CODEANATOMY_DRIVER_MEMORY": "512m",
     "CODEANATOMY_SPARK_CONF": json.dumps({"spark.executor.memory": "1g"}),
 }
 

@@ -22,7 +22,7 @@ from codeanatomy_assets.contracts.table import BUCKET, Stage, Table
 from codeanatomy_assets.orchestration.checking_few import contents_of
 from codeanatomy_assets.orchestration.writing_run import WritingRun
 from codeanatomy_assets.storage import delta_reads
-from codeanatomy_assets.storage.table_state import TableState, owner_predicate
+from codeanatomy_assets.storage.table_state import TableState
 from codeanatomy_assets.transforms import checks_light, checks_sql
 from codeanatomy_assets.transforms.checks_sql import Question
 
@@ -53,7 +53,7 @@ def _where(run: WritingRun, table: Table, owners: frozenset[str]) -> str:
     """All files are read without a list of them."""
     conditions = [f"rule = '{table.name}'"] if table.stored_in else []
     if len(owners) < run.file_count:
-        conditions.append(owner_predicate(sorted(owners), table, run.state.buckets))
+        conditions.append(delta_reads.owned_by(owners, table, run.state.buckets))
     return " AND ".join(conditions) or "true"
 
 

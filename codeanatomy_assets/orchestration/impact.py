@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from codeanatomy_assets import catalog
 from codeanatomy_assets.contracts.exports import DIM_EXPORTED_DEFS, DIM_QUALIFIED_NAMES, MODULE_ENTRY
@@ -22,17 +21,15 @@ from codeanatomy_assets.contracts.table import Stage, Table
 from codeanatomy_assets.orchestration.writing_run import WritingRun
 from codeanatomy_assets.rules import registry
 from codeanatomy_assets.rules.compiler import compile_rule
-from codeanatomy_assets.storage import delta_reads
-from codeanatomy_assets.storage.delta_reads import listed
-from codeanatomy_assets.storage.table_state import TableState, owner_predicate
+from codeanatomy_assets.storage import delta_reads, value_lookups
+from codeanatomy_assets.storage.delta_reads import among
+from codeanatomy_assets.storage.table_state import TableState
 from codeanatomy_assets.transforms import impact
 from codeanatomy_assets.transforms.impact import ChangedExport, Reasons
 from codeanatomy_assets.transforms.looked_up_from import OWNER, LookedUpFrom, Question
 
 # Past this many import rows the closure goes by iteration on Spark.
 MOST_IMPORTS_ON_DRIVER = 2_000_000
-# Past so many files or values, a scan without a list of them is cheaper.
-MOST_LISTED = 2_000
 OWN_REASONS = {"added": "added_file", "renamed": "added_file", "modified": "changed_file", "deleted": "deleted_file"}
 INDEXED = (SCIP_FINGERPRINTS, SCIP_OCCURRENCES, SCIP_SYMBOLS, PY_INTERFACE)
 IMPORT_COLUMNS = ("file_id", "target_file_id", "target_kind", "module", "name", "is_star")
@@ -91,6 +88,7 @@ class _Finding:
     def __init__(self, run: WritingRun) -> None:
         self.run = run
         self.limit = run.settings.impact_iterations
+        self._answers: dict[Question, list[Row]] = {}
 
     def found(self) -> Impact:
         own = self._own_reasons()
@@ -120,7 +118,7 @@ class _Finding:
         reasons = Reasons()
         for file_id in self._owners(*INDEXED) - own.files:
             reason = self.run.wave_reasons.get(file_id)
-            via = self._file_at(reason.via) if reason is not None and reason.via is not None else None
+            via = self._files_at.get(reason.via) if reason is not None and reason.via is not None else None
             reasons.add(file_id, "scip_changed", (reason.name or reason.rule) if reason else "", via, 1)
         return reasons
 
@@ -160,8 +158,10 @@ class _Finding:
             starts |= self._unlisted(exports)
         reasons = Reasons()
         if starts:
-            for file_id, (distance, via) in self._reverse_closure(starts).items():
-                reasons.add(file_id, "import_module", self.paths[via], via, distance)
+            closure = self._reverse_closure(starts)
+            paths = paths_of(self.run, {via for _, via in closure.values()})
+            for file_id, (distance, via) in closure.items():
+                reasons.add(file_id, "import_module", paths[via], via, distance)
         return reasons
 
     def _unlisted(self, exports: Sequence[ChangedExport]) -> frozenset[str]:
@@ -202,12 +202,23 @@ class _Finding:
         for state, sign in ((self.run.previous, -1), (self.run.state, 1)):
             yield from ((row, sign) for row in self._select(state, table, sorted(columns), "true", (OWNER, owners)))
 
-    def _found(self, question: Question) -> Iterator[Row]:
+    def _found(self, question: Question) -> list[Row]:
+        """Rules that look the same thing up ask the same question: it is answered once."""
+        if question not in self._answers:
+            self._answers[question] = list(self._answered(question))
+        return self._answers[question]
+
+    def _answered(self, question: Question) -> Iterator[Row]:
         conditions = [_condition(column, value) for column, value in sorted(question.constants)]
-        among = [] if question.column is None else [(question.column, question.values)]
         where = " AND ".join(conditions) or "true"
         table, columns = catalog.dataset(question.table), sorted(question.columns)
-        return self._select(self.run.state, table, columns, where, *among)
+        if not question.fields:
+            return self._select(self.run.state, table, columns, where, (question.column, question.values))
+        held = (question.column, question.fields[0])
+        found = value_lookups.rows_holding(
+            self.run.state, table, columns, held, question.values, where, self.run.store.options
+        )
+        return _objects(found)
 
     def _importers(self, exports: Sequence[ChangedExport]) -> Reasons:
         if self.run.settings.strategy == "import_closure":
@@ -215,9 +226,11 @@ class _Finding:
         files = frozenset(each.file_id for each in exports)
         rows = self._imports_of(files)
         reasons = impact.importers(exports, rows, self._mentions(rows, exports))
-        leading = f"target_file_id IN ({listed(files)}) AND binding IN ('import', 'star_name')"
         columns = ("file_id", "entry_path", "target_file_id", "target_entry")
-        entries = impact.reexporters(exports, self._both(DIM_EXPORTED_DEFS, columns, leading))
+        leading = self._both(
+            DIM_EXPORTED_DEFS, columns, "binding IN ('import', 'star_name')", ("target_file_id", files)
+        )
+        entries = impact.reexporters(exports, leading)
         if entries:
             reasons.take(impact.importers_of_reexports(entries, self._imports_of(entries)))
         return reasons
@@ -229,15 +242,12 @@ class _Finding:
             for row in imports
             if not row["is_star"] and not (row["target_kind"] == "module" and row["name"])
         }
-        names = listed(each.name for each in exports)
+        names = {each.name for each in exports}
+        mentioning = self._select(
+            self.run.state, NAME_REFS, ("file_id", "name"), "context = 'attribute'", ("name", names), (OWNER, files)
+        )
         found: dict[str, set[str]] = {}
-        for row in self._select(
-            self.run.state,
-            NAME_REFS,
-            ("file_id", "name"),
-            f"context = 'attribute' AND name IN ({names})",
-            (OWNER, files),
-        ):
+        for row in mentioning:
             found.setdefault(row["file_id"], set()).add(row["name"])
         return {file_id: frozenset(mentioned) for file_id, mentioned in found.items()}
 
@@ -258,13 +268,15 @@ class _Finding:
         rows += self._select(self.run.previous, PY_IMPORTS_RESOLVED, columns, where, (OWNER, changed))
         return impact.import_edges_of(rows)
 
-    def _imports_of(self, files: Iterable[str]) -> list[Row]:
-        return list(self._both(PY_IMPORTS_RESOLVED, IMPORT_COLUMNS, f"target_file_id IN ({listed(files)})"))
+    def _imports_of(self, files: Collection[str]) -> list[Row]:
+        return list(self._both(PY_IMPORTS_RESOLVED, IMPORT_COLUMNS, "true", ("target_file_id", files)))
 
-    def _both(self, table: Table, columns: Sequence[str], where: str) -> Iterator[Row]:
+    def _both(
+        self, table: Table, columns: Sequence[str], where: str, *meant: tuple[str, Collection[str]]
+    ) -> Iterator[Row]:
         """Rows as they are now, and as they were where this run rewrote them."""
-        yield from self._select(self.run.state, table, columns, where)
-        yield from self._select(self.run.previous, table, columns, where, (OWNER, self._owners(table)))
+        yield from self._select(self.run.state, table, columns, where, *meant)
+        yield from self._select(self.run.previous, table, columns, where, *meant, (OWNER, self._owners(table)))
 
     def _select(
         self,
@@ -272,29 +284,20 @@ class _Finding:
         table: Table,
         columns: Sequence[str],
         where: str,
-        *among: tuple[str, Collection[str]],
+        *meant: tuple[str, Collection[str]],
     ) -> Iterator[Row]:
-        """Rows of a dataset that have, in each of these columns, one of the values.
-
-        Few are named in the question. Of many, the rows that are not meant are dropped before any becomes an object.
-        """
-        conditions, kept = [f"({where})"], []
-        for column, values in among:
-            if not values:
-                return
-            if len(values) > MOST_LISTED:
-                kept.append((column, values))
-            elif column == table.owner_column:
-                conditions.append(owner_predicate(values, table, state.buckets))
-            else:
-                conditions.append(f"{column} IN ({listed(values)})")
-        chosen = list(dict.fromkeys([*columns, *(column for column, _ in kept)]))
-        where = " AND ".join(conditions)
-        found = delta_reads.read_light(state, table, None, self.run.store.options, where, chosen)
-        for column, values in kept:
-            found = found.filter(pc.is_in(found.column(column), pa.array(sorted(values), pa.string())))
-        for batch in found.to_batches():
-            yield from batch.to_pylist()
+        """Rows of a dataset that have, in each of these columns, one of the values."""
+        if not all(values for _, values in meant):
+            return
+        owners, options = dict(meant).get(table.owner_column), self.run.store.options
+        conditions = [
+            # Slices of known owners lie in known buckets: no need to look which of them hold the values.
+            value_lookups.holding(state, table, column, values, options) if owners is None else among(column, values)
+            for column, values in meant
+            if column != table.owner_column
+        ]
+        where = " AND ".join([f"({where})", *conditions])
+        yield from _objects(delta_reads.read_light(state, table, owners, options, where, columns))
 
     def _owners(self, *tables: Table) -> frozenset[str]:
         """The files whose slices of these datasets this run rewrote."""
@@ -313,22 +316,28 @@ class _Finding:
         return [(row, row["delta"]) for row in rows]
 
     @cached_property
-    def paths(self) -> dict[str, str]:
-        """file_id → path, of files that went too."""
-        return paths_of(self.run)
+    def _files_at(self) -> dict[str, str]:
+        """path → file_id of what the waves came through, of files that went too."""
+        paths = frozenset(reason.via for reason in self.run.wave_reasons.values() if reason.via is not None)
+        rows = self._both(REPO_SNAPSHOT, ("file_id", "path"), "true", ("path", paths))
+        return {row["path"]: row["file_id"] for row in rows}
 
-    def _file_at(self, path: str) -> str | None:
-        return next((file_id for file_id, known in self.paths.items() if known == path), None)
+
+def _objects(rows: pa.Table) -> Iterator[Row]:
+    for batch in rows.to_batches():
+        yield from batch.to_pylist()
 
 
 def _condition(column: str, value: str | bool) -> str:
     if isinstance(value, bool):
         return column if value else f"NOT {column}"
-    return f"{column} IN ({listed((value,))})"
+    return among(column, (value,))
 
 
-def paths_of(run: WritingRun) -> dict[str, str]:
+def paths_of(run: WritingRun, files: Collection[str]) -> dict[str, str]:
+    """file_id → path of these files, of those that went too."""
     found: dict[str, str] = {}
-    for table in (run.read_previous_light(REPO_SNAPSHOT), run.read_light(REPO_SNAPSHOT)):
-        found.update(zip(*(table.column(name).to_pylist() for name in ("file_id", "path")), strict=True))
+    for state in (run.previous, run.state):
+        rows = delta_reads.read_light(state, REPO_SNAPSHOT, files, run.store.options, columns=("file_id", "path"))
+        found.update(zip(*(rows.column(name).to_pylist() for name in ("file_id", "path")), strict=True))
     return found

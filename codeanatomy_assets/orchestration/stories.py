@@ -24,7 +24,7 @@ from codeanatomy_assets.orchestration.writing_run import WritingRun
 from codeanatomy_assets.settings import Settings
 from codeanatomy_assets.storage import delta_reads
 from codeanatomy_assets.storage.ledger import LedgerRow
-from codeanatomy_assets.storage.table_state import TableRef, owner_predicate, table_path
+from codeanatomy_assets.storage.table_state import TableRef, table_path
 
 PREVIEW_ROWS = 10
 CELL_CHARACTERS = 60
@@ -78,7 +78,7 @@ def _rows_written(run: WritingRun, done: Produced) -> int:
     if len(written.owners) >= run.file_count:
         return run.count(done.table)
     opened = delta_reads.open_table(run.state.ref(done.table), run.store.options)
-    where = owner_predicate(sorted(written.owners), done.table, run.state.buckets)
+    where = delta_reads.owned_by(written.owners, done.table, run.state.buckets)
     sql = f"SELECT count(*) AS n FROM t WHERE rule = '{done.table.name}' AND {where}"
     return int(delta_reads.query(opened, sql).column("n")[0].as_py())
 

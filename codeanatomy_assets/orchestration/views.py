@@ -20,7 +20,7 @@ from codeanatomy_assets.contracts.arrow_frames import frame_of
 from codeanatomy_assets.contracts.lookups import Lookup
 from codeanatomy_assets.contracts.table import Table
 from codeanatomy_assets.orchestration.writing_run import WritingRun
-from codeanatomy_assets.storage.delta_reads import listed
+from codeanatomy_assets.storage.value_lookups import holding
 from codeanatomy_assets.transforms.looking_up import LookingUp
 
 if TYPE_CHECKING:
@@ -42,12 +42,14 @@ ONE_TASK = {
 
 @dataclass(frozen=True)
 class Views:
-    """DataFrames by dataset; `are_small` if all of them are in memory and have few rows.
+    """DataFrames by dataset; `are_few` if all of them are in memory: what is made of them is fetched.
 
-    `are_many` if they are whole datasets and not small: what is made of them is for Spark to write.
+    `are_small` if they have so few rows that queries are planned for one task; `are_many` if they are whole datasets
+    and not few: what is made of them is for Spark to write.
     """
 
     frames: Mapping[str, DataFrame]
+    are_few: bool
     are_small: bool
     are_many: bool
 
@@ -92,7 +94,7 @@ def views(
     are_small = not is_bulk and most <= MOST_ROWS_OF_ONE_TASK
     try:
         with one_task(run.spark, are_small):
-            yield Views(frames, are_small, are_many=files is None and not are_small)
+            yield Views(frames, not is_bulk, are_small, are_many=files is None and is_bulk)
     finally:
         for frame in kept:
             frame.unpersist()
@@ -112,7 +114,8 @@ def _found(
     table = dataset(name)
     if by == table.owner_column or not values:
         return run.read_light(table, values, columns=columns[name])
-    return run.read_light(table, where=f'"{by}" IN ({listed(values)})', columns=columns[name])
+    where = holding(run.state, table, by, values, run.store.options)
+    return run.read_light(table, where=where, columns=columns[name])
 
 
 def _in_order(table: Table, columns: set[str]) -> list[str]:

@@ -25,7 +25,7 @@ from codeanatomy_assets.orchestration.fingerprints import BUILT_STAGES, moved_pa
 from codeanatomy_assets.orchestration.plan import Plan, Target, check_owner, moved_stages, open_ledger, write_limits
 from codeanatomy_assets.orchestration.progress import Progress
 from codeanatomy_assets.settings import Settings
-from codeanatomy_assets.storage import attempts, delta_reads, staging
+from codeanatomy_assets.storage import attempts, delta_reads, staging, value_lookups
 from codeanatomy_assets.storage.delta_store import Attempt, DeltaStore, Scope, Written
 from codeanatomy_assets.storage.ledger import Ledger, LedgerRow
 from codeanatomy_assets.storage.lock import StateLock
@@ -158,7 +158,7 @@ class WritingRun:
 
     def previous_owners_listing(self, table: Table, column: str, values: Iterable[str]) -> frozenset[str]:
         """Those whose list in this column held one of these values, before this run."""
-        return delta_reads.owners_listing(self.previous, table, column, values, self.store.options)
+        return value_lookups.owners_listing(self.previous, table, column, values, self.store.options)
 
     def readable_files(self) -> dict[str, str]:
         """file_id → path of the Python files whose text is analysed."""

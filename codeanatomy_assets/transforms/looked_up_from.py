@@ -40,12 +40,16 @@ Changes = Callable[[str, frozenset[str]], Iterable[tuple[Row, int]]]
 
 @dataclass(frozen=True)
 class Question:
-    """Rows of a dataset: those with the constants whose column has one of the values; without a column, all."""
+    """Rows of a dataset with the constants whose column has one of the values.
+
+    With `fields`, the column is a list of structs and the first of these fields is what has one in any of them.
+    """
 
     table: str
     columns: frozenset[str]
     constants: Constants
-    column: str | None
+    column: str
+    fields: tuple[str, ...]
     values: frozenset[str]
 
 
@@ -155,8 +159,9 @@ class LookedUpFrom:
             giver.table,
             columns | {giver.column} | named,
             constants,
-            None if giver.fields else giver.column,
-            frozenset() if giver.fields else frozenset(values),
+            giver.column,
+            giver.fields,
+            frozenset(values),
         )
         for row in self._find(question):
             for given in _given(row[giver.column], giver.fields):

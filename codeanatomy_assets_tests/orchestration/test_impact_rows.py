@@ -15,6 +15,7 @@ from codeanatomy_assets.orchestration.direct import build_directly
 from codeanatomy_assets.orchestration.verify import verified
 from codeanatomy_assets.rules import registry
 from codeanatomy_assets.rules.rule import Rule
+from codeanatomy_assets.storage import delta_reads
 from codeanatomy_assets_tests.states import BuiltState, FirstBuilds, Quiet
 
 CHAIN = {
@@ -42,12 +43,12 @@ def reasons(built: BuiltState) -> set[tuple[str, str, str]]:
     return {(row["path"], row["reason_kind"], row["reason_ref"]) for row in at_last(built, "inc_impacted_files")}
 
 
-@pytest.mark.parametrize("most_listed", [impact.MOST_LISTED, 0])
+@pytest.mark.parametrize("most_listed", [delta_reads.MOST_LISTED, 0])
 def test_exports_callers_and_importers_of_a_change_are_rows(
     built_with: Started, monkeypatch: pytest.MonkeyPatch, most_listed: int
 ) -> None:
-    """Whether what is looked for is few and named in the question, or many and picked from the answer."""
-    monkeypatch.setattr(impact, "MOST_LISTED", most_listed)
+    """Whether what is looked for is few and listed in the question, or many and joined with."""
+    monkeypatch.setattr(delta_reads, "MOST_LISTED", most_listed)
     built = built_with(CHAIN).unrecorded()
     built.commit({"pkg/base.py": EDITED})
     exports = {(row["entry_path"], row["change"]) for row in at_last(built, "inc_changed_exports")}

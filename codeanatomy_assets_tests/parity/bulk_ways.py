@@ -20,7 +20,7 @@ LIMITS = (
     (repository, "MOST_FILES_IN_MEMORY"),
     (writing_run, "FETCHED_SOURCE_BYTES"),
     (impact, "MOST_IMPORTS_ON_DRIVER"),
-    (impact, "MOST_LISTED"),
+    (delta_reads, "MOST_LISTED"),
     (delta_reads, "MOST_OWNERS_IN_PREDICATE"),
 )
 

@@ -39,7 +39,7 @@ STRATEGY_PACKAGES = ("itsdangerous", "requests")
 # What carries rows from a commit to a table, checks left out: of other code, these figures tell nothing.
 FOLDERS = ("extraction", "transforms", "rules")
 STAGES = ("graph", "impact", "relationships", "repository", "symbols", "syntax")
-STORED = ("attempts", "delta_reads", "delta_store", "ledger", "staging", "table_state")
+STORED = ("attempts", "delta_reads", "delta_store", "ledger", "staging", "table_state", "value_lookups")
 LOOP = ("impact", "indexing", "following_exports", "stages", "views", "writing_run")
 # What a commit may rebuild, at the median of real histories, for one file whose rows truly change.
 MOST_REBUILT = 3.0

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from codeanatomy_assets.storage import delta_reads
+from codeanatomy_assets.storage import delta_reads, value_lookups
 from codeanatomy_assets.storage.delta_reads import MOST_OWNERS_IN_PREDICATE
 from codeanatomy_assets.storage.pruning import scanned
 from codeanatomy_assets.storage.table_state import bucket_of
@@ -36,6 +36,34 @@ def test_a_scoped_read_touches_only_the_files_that_can_hold_the_slices(wide: Scr
     expected = as_bag([thing(n, number=n) for n in wanted if n < 600])
     assert as_bag(as_rows(rows.toArrow())) == expected
     assert as_bag(as_rows(delta_reads.read_light(wide.state, THINGS, owners))) == expected
+
+
+def test_a_question_may_name_more_values_than_an_engine_takes_in_a_list(wide: ScratchTables) -> None:
+    """A list of 30,000 ended the process inside delta-rs, without a word."""
+    numbers = range(500, 500 + 40_000)
+    expected = as_bag([thing(n, number=n) for n in range(500, 600)])
+    owners = [file_id(n) for n in numbers]
+    assert as_bag(as_rows(delta_reads.read_light(wide.state, THINGS, owners))) == expected
+    named = delta_reads.among("file_id", owners)
+    assert as_bag(as_rows(delta_reads.read_light(wide.state, THINGS, where=named))) == expected
+    odd = [f"it's {n}" for n in numbers]
+    assert delta_reads.read_light(wide.state, THINGS, where=delta_reads.among("text", odd)).num_rows == 0
+    assert delta_reads.read_light(wide.state, THINGS, where=delta_reads.among("text", ())).num_rows == 0
+
+
+def test_rows_are_found_by_what_structs_in_their_lists_hold(tables: ScratchTables) -> None:
+    rows = [
+        thing(1, parts=[{"name": "a", "words": []}, {"name": "b", "words": None}]),
+        thing(2, parts=[{"name": "b", "words": []}]),
+        thing(3, parts=[]),
+        thing(4, parts=None),
+        thing(5, parts=[{"name": None, "words": []}]),
+    ]
+    tables.put(THINGS, rows)
+    found = value_lookups.rows_holding(tables.state, THINGS, ["file_id"], ("parts", "name"), ["b", "c"])
+    assert sorted(found.column(0).to_pylist()) == sorted([file_id(1), file_id(2)])
+    none = value_lookups.rows_holding(tables.state, THINGS, ["file_id"], ("parts", "name"), ["a"], "number = 7")
+    assert none.num_rows == 0
 
 
 def test_what_is_scanned_is_told_as_spark_scans_it(wide: ScratchTables) -> None:

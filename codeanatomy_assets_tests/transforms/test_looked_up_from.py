@@ -65,7 +65,9 @@ def reached(
 
     def find(question: Question) -> Iterator[dict[str, Any]]:
         for row in (_whole(name, row) for name, row in now if name == question.table):
-            is_meant = question.column is None or row[question.column] in question.values
+            held = row[question.column]
+            given = [each[question.fields[0]] for each in held or ()] if question.fields else [held]
+            is_meant = any(value in question.values for value in given)
             if is_meant and all(row[column] == value for column, value in question.constants):
                 yield {column: row[column] for column in question.columns}
 

@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from codeanatomy_assets.contracts.names import PY_IMPORTS_RESOLVED
 from codeanatomy_assets.contracts.syntax import IMPORTS
-from codeanatomy_assets.storage.delta_reads import owners_listing
+from codeanatomy_assets.storage.value_lookups import owners_listing
 from codeanatomy_assets.transforms.module_roots import module_roots
 from codeanatomy_assets.transforms.names import changed_answers, imports_resolved
 from codeanatomy_assets_tests.storage.light_states import LightState

@@ -37,7 +37,7 @@ def graph_stage(run: WritingRun, tables: Sequence[Table]) -> Iterator[Produced]:
 
 def _made(run: WritingRun, tables: Sequence[Table], read: Views) -> Iterator[tuple[Table, DataFrame | pa.Table]]:
     """Each dataset's rows. Few are fetched, side by side: planning is most of the work."""
-    if not read.are_small:
+    if not read.are_few:
         for table in tables:
             rows = graph.TRANSFORMS[table.name](read.frames)
             note_transform(run, table, rows)

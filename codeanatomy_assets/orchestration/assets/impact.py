@@ -73,8 +73,8 @@ def _told_before(run: WritingRun, table: Table, rows: Sequence[Row]) -> Iterator
 
 
 def _rows(run: WritingRun, found: Impact) -> dict[Table, list[Row]]:
-    paths = paths_of(run)
     files = Reasons(found.refreshed.found | found.files.found)
+    paths = paths_of(run, files.files | {each.file_id for each in found.exports})
     return {
         CHANGED_EXPORTS: [
             {

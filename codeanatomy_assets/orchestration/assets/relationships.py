@@ -62,12 +62,12 @@ def _related(
     scope = scope_of(run, files)
     # Of few files the slices are the scope, but for owners of which rows of other files are looked up too.
     looked_up = {lookup.table for rule in rules for lookup in rule.lookups}
-    scopes = [scope if not read.are_small or looked_up & _owners(rule) else None for rule in rules]
-    make = _fetched if read.are_small else _set_aside
+    scopes = [scope if not read.are_few or looked_up & _owners(rule) else None for rule in rules]
+    make = _fetched if read.are_few else _set_aside
     with ThreadPoolExecutor(RULES_AT_ONCE) as pool:
         jobs = [pool.submit(make, run, rule, read.frames, each) for rule, each in zip(rules, scopes, strict=True)]
         made = [job.result() for job in jobs]
-    if read.are_small:
+    if read.are_few:
         return pa.concat_tables(made)
     return run.spark.read.schema(ALL_RULES.spark_schema()).parquet(*made)
 

@@ -26,12 +26,13 @@ from codeanatomy_assets.orchestration.plan import Plan, Target, check_owner, mov
 from codeanatomy_assets.orchestration.progress import Progress
 from codeanatomy_assets.settings import Settings
 from codeanatomy_assets.storage import attempts, delta_reads, staging, value_lookups
+from codeanatomy_assets.storage.data_files import DataFiles
 from codeanatomy_assets.storage.delta_store import Attempt, DeltaStore, Scope, Written
 from codeanatomy_assets.storage.ledger import Ledger, LedgerRow
 from codeanatomy_assets.storage.lock import StateLock
 from codeanatomy_assets.storage.state_folder import StateFolder
 from codeanatomy_assets.storage.table_state import TableRef, TableState, buckets_for
-from codeanatomy_assets.transforms.collected_rows import Collect, collected_files, flattened, rows_of
+from codeanatomy_assets.transforms.collected_rows import Collect, collected_files, collecting, flattened, rows_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -187,7 +188,9 @@ class WritingRun:
         schema = table.arrow_schema().append(pa.field("delta", pa.int64()))
         return frame_of(self.spark, pa.Table.from_pylist(rows, schema=schema))
 
-    def replace(self, table: Table, rows: DataFrame | pa.Table, scope: Scope, is_bulk: bool = False) -> Written:
+    def replace(
+        self, table: Table, rows: DataFrame | pa.Table | DataFiles, scope: Scope, is_bulk: bool = False
+    ) -> Written:
         """Swap slices of a dataset, and read it with them from here on."""
         written = self.store.replace_files(self.state, table, rows, scope, self.attempt, is_bulk=is_bulk)
         self.state = self.state.advanced(written.ref)
@@ -199,7 +202,8 @@ class WritingRun:
     ) -> Iterator[tuple[Table, Written]]:
         """Collect rows of several datasets from staged files at once, and swap each dataset's slices.
 
-        A few files are computed and fetched once for all datasets; many are kept by Spark and written one by one.
+        A few files are computed and fetched once for all datasets. Of many, workers write a first build's rows as they
+        make them; all others are kept by Spark and written one by one.
         """
         collected = collected_files(staged.rows, list(scopes), collect)
         scoped = {table: self.scope(files) for table, files in scopes.items()}
@@ -208,6 +212,11 @@ class WritingRun:
             fetched = collected.toArrow()
             for table, scope in scoped.items():
                 yield table, self.replace(table, flattened(fetched, table), scope)
+            return
+        if all(scope.is_everything and self.store.is_empty(self.state, table) for table, scope in scoped.items()):
+            made = self.store.make_ahead(self.state, list(scoped), staged.rows, collecting(list(scoped), collect))
+            for table, scope in scoped.items():
+                yield table, self.replace(table, made[table.name], scope)
             return
         collected.persist()
         try:

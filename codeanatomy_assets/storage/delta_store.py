@@ -6,7 +6,7 @@ same tests hold for both. Slices whose content did not change are not written.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,8 @@ from deltalake.exceptions import CommitFailedError
 from codeanatomy_assets.contracts.arrow_frames import frame_of
 from codeanatomy_assets.contracts.table import BUCKET, Table
 from codeanatomy_assets.errors import CodeAnatomyError
-from codeanatomy_assets.storage import delta_reads
+from codeanatomy_assets.storage import data_files, delta_reads
+from codeanatomy_assets.storage.data_files import DataFiles
 from codeanatomy_assets.storage.table_state import (
     TableRef,
     TableState,
@@ -178,7 +179,7 @@ class DeltaStore:
         self,
         state: TableState,
         table: Table,
-        rows: DataFrame | pa.Table,
+        rows: DataFrame | pa.Table | DataFiles,
         scope: Scope,
         attempt: Attempt,
         part: str = "",
@@ -202,11 +203,32 @@ class DeltaStore:
                 return self._replayed(state, table, scope, latest)
             raise TableMoved(f"{ref.name} is at version {latest.version}, this run left it at {ref.version}")
         write = _Write(state, table, scope, attempt, transaction, spent)
+        if isinstance(rows, DataFiles):
+            return self._commit_files(write, rows)
         if not isinstance(rows, pa.Table):
             rows = rows if is_bulk else self._small_enough(rows, scope)
         elif rows.num_rows > self.limits.rows or rows.nbytes > self.limits.bytes:
             rows = frame_of(self.spark(), rows)
         return self._replace_light(write, rows) if isinstance(rows, pa.Table) else self._replace_spark(write, rows)
+
+    def is_empty(self, state: TableState, table: Table) -> bool:
+        return delta_reads.count_rows(state, table, self.options) == 0
+
+    def write_ahead(self, state: TableState, table: Table, rows: DataFrame) -> DataFiles:
+        """Rows of a dataset that has none, computed and written now, for `replace_files` to commit."""
+        placed = data_files.placed(_typed(table, rows), table.name, state.buckets)
+        targets = [self._target(state, table)]
+        return data_files.written_by_workers(placed, data_files.batches_as_they_are(table), targets)[table.name]
+
+    def make_ahead(
+        self, state: TableState, tables: Sequence[Table], files: DataFrame, make: data_files.Make
+    ) -> dict[str, DataFiles]:
+        """The same for several datasets at once, whose rows workers make of each batch of these files."""
+        placed = data_files.placed(files, "files", state.buckets)
+        return data_files.written_by_workers(placed, make, [self._target(state, table) for table in tables])
+
+    def _target(self, state: TableState, table: Table) -> data_files.Target:
+        return data_files.Target(table, state.ref(table).path, self.options)
 
     def restore(self, ref: TableRef, attempt: Attempt) -> TableRef:
         """Bring a table back to a version, which makes a new one with the same rows."""
@@ -263,10 +285,9 @@ class DeltaStore:
 
     def _replace_spark(self, write: _Write, rows: DataFrame) -> Written:
         table = write.table
-        rows = _typed(table, rows)
-        if write.scope.is_everything and delta_reads.count_rows(write.state, table, self.options) == 0:
-            return self._fill_spark(write, rows)
-        rows = rows.persist()
+        if table.bucketed and write.scope.is_everything and self.is_empty(write.state, table):
+            return self._commit_files(write, self.write_ahead(write.state, table, rows))
+        rows = _typed(table, rows).persist()
         try:
             present = delta_reads.read(self.spark(), write.state, table, write.scope.owners)
             slices = _compared_slices(table, present, rows)
@@ -280,15 +301,26 @@ class DeltaStore:
             rows.unpersist()
         return Written(ref, frozenset(differing), sum(differing.values()), "spark")
 
-    def _fill_spark(self, write: _Write, rows: DataFrame) -> Written:
-        """The first rows of a dataset: nothing to compare with, and computed once, whatever their number.
-
-        To ask first whether there are any would compute most of them; an empty commit is the smaller cost.
-        """
-        filled = write.state.advanced(self._save_spark(write, rows, None))
-        count = delta_reads.count_rows(filled, write.table, self.options)
-        owners = self._owners(filled, write.table) if count else frozenset[str]()
-        return Written(filled.ref(write.table), owners, count, "spark")
+    def _commit_files(self, write: _Write, files: DataFiles) -> Written:
+        """The first rows of a dataset: there is nothing to compare them with, and their data files are there."""
+        table, ref = write.table, write.ref
+        if not write.scope.is_everything or not self.is_empty(write.state, table):
+            raise WriteRefused(f"{table.name}: data files are for a dataset without rows, all of it at once")
+        write.check(files.owners)
+        if not files.rows:
+            return write.nothing()
+        try:
+            DeltaTable(ref.path, version=ref.version, storage_options=self.options).create_write_transaction(
+                [file.added() for file in files.files],
+                mode="append",
+                schema=table.stored_arrow_schema(),
+                partition_by=[BUCKET],
+                commit_properties=_marked(write.attempt, write.transaction),
+                post_commithook_properties=PostCommitHookProperties(cleanup_expired_logs=False),
+            )
+        except CommitFailedError as error:
+            raise TableMoved(f"{ref.name} was written by another run during this one: run it again") from error
+        return Written(self._committed(ref), files.owners, files.rows, "spark")
 
     def _save_spark(self, write: _Write, rows: DataFrame, owners: frozenset[str] | None) -> TableRef:
         """One commit of Spark's writer. Only a whole replacement goes without a predicate."""
@@ -307,12 +339,6 @@ class DeltaStore:
             writer = writer.option("replaceWhere", predicate)
         writer.save(write.ref.path)
         return self._committed(write.ref)
-
-    def _owners(self, state: TableState, table: Table) -> frozenset[str]:
-        where = f" WHERE rule = '{table.name}'" if table.stored_in else ""
-        opened = delta_reads.open_table(state.ref(table), self.options)
-        found = delta_reads.query(opened, f"SELECT DISTINCT {table.owner_column} FROM t{where}")
-        return frozenset(found.column(0).to_pylist())
 
     def _latest(self, ref: TableRef) -> TableRef:
         return ref.at(DeltaTable(ref.path, storage_options=self.options).version())

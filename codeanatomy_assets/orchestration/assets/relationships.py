@@ -23,6 +23,7 @@ from codeanatomy_assets.orchestration.writing_run import WritingRun
 from codeanatomy_assets.rules import registry
 from codeanatomy_assets.rules.compiler import CompiledRule, compile_rule
 from codeanatomy_assets.rules.running import run as run_rules
+from codeanatomy_assets.storage.data_files import DataFiles
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -54,21 +55,25 @@ def relationships_stage(run: WritingRun, tables: Sequence[Table]) -> Iterator[Pr
 
 def _related(
     run: WritingRun, rules: Sequence[CompiledRule], files: frozenset[str] | None, read: Views
-) -> DataFrame | pa.Table:
+) -> DataFrame | pa.Table | DataFiles:
     """The rows of these rules, two rules at a time: planning is most of the work. Few are fetched.
 
-    Many are set aside rule by rule: one plan of all rules together takes Spark minutes to make.
+    Many are computed rule by rule: one plan of all rules together takes Spark minutes to make. Where there are none
+    yet, a rule's rows are written as the data files that they stay in; else they are set aside, to be compared.
     """
     scope = scope_of(run, files)
     # Of few files the slices are the scope, but for owners of which rows of other files are looked up too.
     looked_up = {lookup.table for rule in rules for lookup in rule.lookups}
     scopes = [scope if not read.are_few or looked_up & _owners(rule) else None for rule in rules]
-    make = _fetched if read.are_few else _set_aside
+    is_first = files is None and run.store.is_empty(run.state, ALL_RULES)
+    make = _fetched if read.are_few else _written if is_first else _set_aside
     with ThreadPoolExecutor(RULES_AT_ONCE) as pool:
         jobs = [pool.submit(make, run, rule, read.frames, each) for rule, each in zip(rules, scopes, strict=True)]
         made = [job.result() for job in jobs]
     if read.are_few:
         return pa.concat_tables(made)
+    if is_first:
+        return DataFiles.of(made)
     return run.spark.read.schema(ALL_RULES.spark_schema()).parquet(*made)
 
 
@@ -77,6 +82,15 @@ def _fetched(run: WritingRun, rule: CompiledRule, frames: Mapping[str, DataFrame
     found: pa.Table = rows.toArrow()
     note_rule(run, rule, rows)
     return found.cast(ALL_RULES.arrow_schema())
+
+
+def _written(
+    run: WritingRun, rule: CompiledRule, frames: Mapping[str, DataFrame], scope: DataFrame | None
+) -> DataFiles:
+    rows = run_rules(run.spark, [rule], frames, scope)
+    files = run.store.write_ahead(run.state, ALL_RULES, rows)
+    note_rule(run, rule, rows)
+    return files
 
 
 def _set_aside(run: WritingRun, rule: CompiledRule, frames: Mapping[str, DataFrame], scope: DataFrame | None) -> str:

@@ -92,7 +92,7 @@ class Peak:
 
     Memory is the proportional set: pages that forked workers share are counted once. What lives shorter than the time
     between two looks may be missed. With `part`, which tells the part of the work that is on, CPU and memory are kept
-    by part too, to the nearest look.
+    by part too, to the nearest look. `cpu_seconds` is the most that the tree had used at a look.
     """
 
     def __init__(self, tree: ProcessTree, part: Callable[[], str] | None = None) -> None:
@@ -102,7 +102,7 @@ class Peak:
         self._java: set[int] = set()
         self._tree = tree
         self._part = part
-        self._cpu, self._time = 0.0, time.monotonic()
+        self.cpu_seconds, self._time = 0.0, time.monotonic()
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
 
@@ -139,16 +139,18 @@ class Peak:
         for program, size in used.items():
             known = self.megabytes_by_program.get(program, 0)
             self.megabytes_by_program[program] = max(known, size // MEGABYTE)
+        cpu_seconds = self._tree.cpu_seconds()
         if self._part is not None:
-            self.add_to_part(self._part(), self._tree.cpu_seconds(), megabytes)
+            self.add_to_part(self._part(), cpu_seconds, megabytes)
+        self.cpu_seconds = max(self.cpu_seconds, cpu_seconds)
 
     def add_to_part(self, part: str, cpu_seconds: float, megabytes: int = 0) -> None:
         """Everything since the last look was this part's. The sum falls while a process is about to end."""
         now, found = time.monotonic(), self.parts[part]
-        found.cpu_seconds += max(cpu_seconds - self._cpu, 0.0)
+        found.cpu_seconds += max(cpu_seconds - self.cpu_seconds, 0.0)
         found.wall_seconds += now - self._time
         found.peak_megabytes = max(found.peak_megabytes, megabytes)
-        self._cpu, self._time = max(cpu_seconds, self._cpu), now
+        self.cpu_seconds, self._time = max(cpu_seconds, self.cpu_seconds), now
 
 
 class SaidPart:
@@ -205,7 +207,8 @@ def run_measured(
             words = complained.read()[-LAST_WORDS:].strip()
             raise CodeAnatomyError(f"{' '.join(command)} ended with {process.returncode}: {words}")
         said.seek(0)
-        cpu = _children_cpu() - before
+        # A worker whose parent ended before it is nobody's child, and left out of what the children took.
+        cpu = max(_children_cpu() - before, peak.cpu_seconds)
         if part is not None:
             peak.add_to_part(part(), cpu)
         usage = Usage(cpu, wall, peak.megabytes, peak.java_processes, peak.megabytes_by_program, peak.parts)

@@ -17,6 +17,12 @@ LIVES = 3 * SAMPLE_SECONDS
 CHILD = f"held = bytearray(60_000_000)\n{BUSY}time.sleep({LIVES})\nprint('done')"
 PARENT = f"import subprocess, sys\nsubprocess.run([sys.executable, '-c', {CHILD!r}], check=True)\n{BUSY}"
 
+LEAVING = (
+    "import os, subprocess, sys, time\n"
+    f"child = subprocess.Popen([sys.executable, '-c', {BUSY + 'time.sleep(60)'!r}])\n"
+    f"time.sleep({LIVES})\nchild.kill()\nos._exit(0)"
+)
+
 
 def test_cpu_and_memory_of_a_child_count_too(tmp_path: Path) -> None:
     usage, said = run_measured([sys.executable, "-c", PARENT], tmp_path)
@@ -24,6 +30,11 @@ def test_cpu_and_memory_of_a_child_count_too(tmp_path: Path) -> None:
     assert 0.8 <= usage.cpu_seconds < 3
     assert usage.peak_megabytes >= 57
     assert usage.java_processes == 0
+
+
+def test_cpu_of_a_child_that_nobody_waited_for_counts_too(tmp_path: Path) -> None:
+    usage, _ = run_measured([sys.executable, "-c", LEAVING], tmp_path)
+    assert usage.cpu_seconds >= 0.4
 
 
 def test_a_process_named_java_is_seen(tmp_path: Path) -> None:

@@ -30,7 +30,10 @@ if TYPE_CHECKING:
 # A bucket's rows are held up to here before they are encoded; of wide rows less.
 ROWS_PER_GROUP = 100_000
 BYTES_PER_GROUP = 64_000_000
-TASKS_PER_CORE = 16
+# A task costs some 50 ms whatever it does; of many buckets one would sort too many rows.
+LEAST_TASKS_PER_CORE = 4
+MOST_TASKS_PER_CORE = 16
+BUCKETS_PER_TASK = 8
 # Rows of a bucket lie file by file. One number sorts without comparing texts: the bucket, then the id's first digits.
 PLACE = "place_of_row"
 PLACE_DIGITS = 8
@@ -99,10 +102,16 @@ def placed(rows: DataFrame, table: str, buckets: int, owner: str = "file_id") ->
     """Rows bucket by bucket and, in each, file by file: all of a bucket in one task."""
     from pyspark.sql import functions as F
 
-    tasks = min(buckets, rows.sparkSession.sparkContext.defaultParallelism * TASKS_PER_CORE)
-
+    tasks = tasks_for(buckets, rows.sparkSession.sparkContext.defaultParallelism)
     marked = rows.selectExpr("*", f"{place_sql(owner, buckets, table)} AS {PLACE}")
-    return marked.repartition(tasks, F.expr(f"shiftright({PLACE}, {PLACE_BITS})")).sortWithinPartitions(PLACE)
+    bucket = F.expr(f"cast(shiftright({PLACE}, {PLACE_BITS}) AS int)")
+    return marked.repartitionById(tasks, bucket).sortWithinPartitions(PLACE)
+
+
+def tasks_for(buckets: int, cores: int) -> int:
+    """Tasks that buckets are dealt out to in turn."""
+    wanted = min(buckets // BUCKETS_PER_TASK, MOST_TASKS_PER_CORE * cores)
+    return min(buckets, max(wanted, LEAST_TASKS_PER_CORE * cores))
 
 
 def written_by_workers(rows: DataFrame, make: Make, targets: Sequence[Target]) -> dict[str, DataFiles]:

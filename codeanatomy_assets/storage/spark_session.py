@@ -70,6 +70,7 @@ class SparkSettings:
             "spark.driver.memory": self.driver_memory,
             # Python workers are started with -m, which would import from the folder they are started in.
             "spark.executorEnv.PYTHONSAFEPATH": "1",
+            "spark.python.daemon.module": "codeanatomy_assets.storage.python_workers",
             "spark.driver.host": "127.0.0.1",
             "spark.ui.enabled": "false",
             "spark.ui.showConsoleProgress": "false",
@@ -79,7 +80,9 @@ class SparkSettings:
             "spark.sql.files.maxPartitionBytes": "8m",
             "spark.sql.files.openCostInBytes": "64k",
             "spark.sql.execution.arrow.pyspark.enabled": "true",
-            "spark.sql.execution.arrow.maxRecordsPerBatch": "2000",
+            # Many rows a batch are cheaper; those of whole files are wide.
+            "spark.sql.execution.arrow.maxRecordsPerBatch": "20000",
+            "spark.sql.execution.arrow.maxBytesPerBatch": "16m",
             # It runs projections of rows in memory while it plans, one by one, and once for each mention of them.
             "spark.sql.optimizer.excludedRules": "org.apache.spark.sql.catalyst.optimizer.ConvertToLocalRelation",
             "spark.databricks.delta.snapshotPartitions": "1",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -222,6 +223,24 @@ def test_rows_of_several_datasets_are_made_where_the_files_are(tmp_path: Path, s
     written = commit(tables, THINGS, made["things"])
     tables.state = tables.state.advanced(written.ref)
     assert (written.rows, len(tables.bag(THINGS))) == (38, 38)
+
+
+@pytest.mark.parametrize(
+    ("buckets", "cores", "tasks"), [(1, 2, 1), (4, 2, 4), (32, 2, 8), (128, 2, 16), (256, 2, 32), (256, 16, 64)]
+)
+def test_tasks_are_few_and_none_has_too_many_buckets(buckets: int, cores: int, tasks: int) -> None:
+    assert data_files.tasks_for(buckets, cores) == tasks
+
+
+def test_buckets_are_dealt_out_to_tasks_evenly(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(data_files, "tasks_for", lambda *_: 8)
+    rows = data_files.placed(spark.createDataFrame(pa.table({"file_id": [file_id(n) for n in range(600)]})), "t", 32)
+    seen = rows.selectExpr(
+        f"shiftright(place_of_row, {data_files.PLACE_BITS}) AS bucket", "spark_partition_id() AS task"
+    )
+    pairs = {(row["bucket"], row["task"]) for row in seen.collect()}
+    assert len(pairs) == 32
+    assert Counter(task for _, task in pairs) == dict.fromkeys(range(8), 4)
 
 
 def test_buckets_are_spread_over_tasks_whatever_their_number(tmp_path: Path, spark: SparkSession) -> None:

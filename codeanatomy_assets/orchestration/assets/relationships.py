@@ -28,6 +28,7 @@ from codeanatomy_assets.storage.data_files import DataFiles
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+# Of few rows planning is most of the work; of many, two rules would wait for each other's tasks.
 RULES_AT_ONCE = 2
 
 
@@ -56,7 +57,7 @@ def relationships_stage(run: WritingRun, tables: Sequence[Table]) -> Iterator[Pr
 def _related(
     run: WritingRun, rules: Sequence[CompiledRule], files: frozenset[str] | None, read: Views
 ) -> DataFrame | pa.Table | DataFiles:
-    """The rows of these rules, two rules at a time: planning is most of the work. Few are fetched.
+    """The rows of these rules. Few are fetched.
 
     Many are computed rule by rule: one plan of all rules together takes Spark minutes to make. Where there are none
     yet, a rule's rows are written as the data files that they stay in; else they are set aside, to be compared.
@@ -67,7 +68,7 @@ def _related(
     scopes = [scope if not read.are_few or looked_up & _owners(rule) else None for rule in rules]
     is_first = files is None and run.store.is_empty(run.state, ALL_RULES)
     make = _fetched if read.are_few else _written if is_first else _set_aside
-    with ThreadPoolExecutor(RULES_AT_ONCE) as pool:
+    with ThreadPoolExecutor(RULES_AT_ONCE if read.are_few else 1) as pool:
         jobs = [pool.submit(make, run, rule, read.frames, each) for rule, each in zip(rules, scopes, strict=True)]
         made = [job.result() for job in jobs]
     if read.are_few:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -27,6 +28,9 @@ from codeanatomy_assets.transforms.exports import (
     facts_of_rows,
 )
 
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
 # Past this many files the rows are gathered by Spark and all facts are followed anew.
 LIGHT_FILES = 1_000
 
@@ -50,7 +54,7 @@ def _rewritten(run: WritingRun) -> frozenset[str]:
 
 
 def _everything(run: WritingRun) -> Iterator[Produced]:
-    gathered = gathered_files(lambda source: run.read(source.table).where(source.where)).persist()
+    gathered = gathered_files(lambda source: _whole(run, source)).persist()
     try:
         facts = fetched_facts(gathered)
         names = gathered_names(gathered)
@@ -60,6 +64,11 @@ def _everything(run: WritingRun) -> Iterator[Produced]:
         yield Produced(DIM_QUALIFIED_NAMES, run.replace(DIM_QUALIFIED_NAMES, names, everything))
     finally:
         gathered.unpersist()
+
+
+def _whole(run: WritingRun, source: Source) -> DataFrame:
+    files = run.read_files(source.table)
+    return (run.read(source.table) if files is None else files).where(source.where)
 
 
 def _of_few(run: WritingRun) -> Iterator[Produced]:

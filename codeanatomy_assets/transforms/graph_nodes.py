@@ -48,8 +48,8 @@ LOOKUPS = frozenset(
 # The last descriptor's name: a quoted one may hold anything but a single backtick.
 _NAME = "`(?:[^`]|``)*+`|[\\\\w$+-]*"
 _DESCRIPTORS = "regexp_extract(text, '^(?:(?:[^ ]++|  )*+ ){4}(.*)$', 1)"
-_SYMBOL_NAME = f"regexp_extract({_DESCRIPTORS}, '({_NAME})(?:\\\\([\\\\w$+-]*\\\\)\\\\.|[/#.:)\\\\]])$', 1)"
-_MODULE_OF_SYMBOL = f"regexp_extract({_DESCRIPTORS}, '^({_NAME})/', 1)"
+_LAST = f"regexp_extract(descriptors, '({_NAME})(?:\\\\([\\\\w$+-]*\\\\)\\\\.|[/#.:)\\\\]])$', 1)"
+_MODULE_OF_SYMBOL = f"regexp_extract(descriptors, '^({_NAME})/', 1)"
 
 
 def nodes(views: Views) -> DataFrame:
@@ -153,7 +153,9 @@ def _global_nodes(views: Views) -> DataFrame:
     """Symbols and qualified names, each once a file that mentions it."""
     mentioned = reduce(lambda left, right: left.unionByName(right), [_symbols(views), *_names(views), _reached(views)])
     is_symbol = f"node_id LIKE '{identity.SYMBOL.prefix}\\\\_%'"
-    return mentioned.distinct().selectExpr(
+    # Column by column: in one expression each pattern would be looked for wherever it is named.
+    described = mentioned.distinct().selectExpr("*", f"if({is_symbol}, {_DESCRIPTORS}, null) AS descriptors")
+    return described.selectExpr("*", f"{_LAST} AS last").selectExpr(
         "file_id",
         "node_id",
         f"if({is_symbol}, 'SCIP_SYMBOL', 'PY_QUALIFIED_NAME') AS node_kind",
@@ -197,7 +199,7 @@ def _reached(views: Views) -> DataFrame:
 
 def _symbol_name() -> str:
     """The last part's name; the module's for `module/__init__:`, and a local's whole text."""
-    name = f"if({_SYMBOL_NAME} = '__init__' AND endswith(text, '/__init__:'), {_MODULE_OF_SYMBOL}, {_SYMBOL_NAME})"
+    name = f"if(last = '__init__' AND endswith(text, '/__init__:'), {_MODULE_OF_SYMBOL}, last)"
     bare = f"replace(regexp_replace({name}, '^`|`$', ''), '``', '`')"
     return f"if(text LIKE 'local %', text, {bare})"
 

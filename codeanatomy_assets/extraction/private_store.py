@@ -62,6 +62,7 @@ class PrivateStore:
     def __init__(self, folder: Path) -> None:
         self.folder = folder.absolute()
         self.git = Git.at(self.folder)
+        self._listed: dict[str, list[TreeEntry]] = {}
 
     def fetch(self, repository: GitRepository, commit: str | None) -> Snapshot:
         """Copy a commit's tree in, and name it; None, a repository without commits, is an empty tree.
@@ -118,8 +119,10 @@ class PrivateStore:
             self.git.run("init", "--quiet", "--bare", "--template=", f"--object-format={object_format}")
 
     def entries(self, tree_id: str) -> list[TreeEntry]:
-        """Every tracked path in git's order, each once."""
-        return entries_of(tree_records(self.git, tree_id))
+        """Every tracked path in git's order, each once; a tree never changes, and is listed once."""
+        if tree_id not in self._listed:
+            self._listed[tree_id] = entries_of(tree_records(self.git, tree_id))
+        return self._listed[tree_id]
 
     def renames(self, old_tree: str, new_tree: str) -> Iterator[tuple[bytes, bytes]]:
         """Pairs of old and new path that git holds to be one file, by its similarity."""

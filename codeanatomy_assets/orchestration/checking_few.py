@@ -7,7 +7,6 @@ from typing import Any
 
 from codeanatomy_assets.contracts.checks import border_checks
 from codeanatomy_assets.contracts.graph import CPG_EDGES, CPG_NODES, CPG_PROPS
-from codeanatomy_assets.contracts.repository import REPO_SNAPSHOT
 from codeanatomy_assets.contracts.table import Stage, Table
 from codeanatomy_assets.orchestration.writing_run import WritingRun
 from codeanatomy_assets.storage import delta_reads
@@ -21,7 +20,7 @@ Row = dict[str, Any]
 
 def offences(run: WritingRun, stage: Stage, written: dict[Table, frozenset[str]]) -> list[checks_light.Offence]:
     """What breaks a check in these files' slices of these datasets."""
-    sizes = {row["file_id"]: row["size"] for row in run.read_light(REPO_SNAPSHOT).to_pylist()}
+    sizes = {file_id: row["size"] for file_id, row in run.tracked.items()}
     rows = {table: run.read_light(table, owners) for table, owners in written.items()}
     found = [offence for table in rows for offence in checks_light.row_offences(table, rows[table], sizes)]
     bordered = [table for table in rows if border_checks(table)]
@@ -88,8 +87,6 @@ def _listed(ids: Iterable[str]) -> list[str]:
 
 def contents_of(run: WritingRun, files: frozenset[str]) -> dict[str, tuple[bytes, str | None]]:
     """Bytes and encoding of the readable ones of these files."""
-    rows = [
-        row for row in run.read_light(REPO_SNAPSHOT, files).to_pylist() if row["is_python"] and not row["skip_reason"]
-    ]
+    rows = run.readable_rows(files)
     encodings = {row["file_id"]: row["encoding"] for row in rows}
     return {file_id: (content, encodings[file_id]) for file_id, _, content in run.contents(rows)}

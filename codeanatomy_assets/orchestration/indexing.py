@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, closing
 from dataclasses import dataclass
@@ -16,7 +16,6 @@ from typing import Any
 import pyarrow as pa
 
 from codeanatomy_assets.contracts.names import PY_IMPORTS_RESOLVED, PY_MODULE_INDEX
-from codeanatomy_assets.contracts.repository import REPO_SNAPSHOT
 from codeanatomy_assets.contracts.symbols import PY_INTERFACE, SCIP_FINGERPRINTS
 from codeanatomy_assets.contracts.table import Stage
 from codeanatomy_assets.extraction.checkout import Checkout
@@ -32,6 +31,8 @@ from codeanatomy_assets.orchestration.writing_run import NOT_UTF8, StagedFiles, 
 from codeanatomy_assets.settings import Settings
 from codeanatomy_assets.storage.staging import Staged
 from codeanatomy_assets.transforms import module_roots, names
+
+IMPORT_COLUMNS = ("file_id", "target_file_id", "target_kind", "is_star", "looked_up", "module")
 
 
 @dataclass(frozen=True)
@@ -149,7 +150,8 @@ class _Indexing:
 
     @cached_property
     def known(self) -> dict[str, dict[str, Any]]:
-        rows = self.run.read_previous_light(SCIP_FINGERPRINTS).to_pylist()
+        columns = ("file_id", "document_sha256", "failure")
+        rows = self.run.read_previous_light(SCIP_FINGERPRINTS, columns=columns).to_pylist()
         return {row["file_id"]: row for row in rows}
 
     def _of_paths(self, file_ids: Iterable[str]) -> Iterator[Answer]:
@@ -208,8 +210,7 @@ class _Indexing:
     @cached_property
     def _stored_otherwise(self) -> dict[str, bytes]:
         """path → stored bytes of the few files that the checkout has in another encoding."""
-        rows = self.run.read_light(REPO_SNAPSHOT).to_pylist()
-        others = [row for row in rows if row["file_id"] in self.files and row["encoding"] not in UTF_8_AS_STORED]
+        others = [row for row in self.run.readable_rows() if row["encoding"] not in UTF_8_AS_STORED]
         return {path: content for _, path, content in self.run.contents(others)}
 
     def _change(self, touched: frozenset[str]) -> Change:
@@ -217,9 +218,10 @@ class _Indexing:
         after_index = self.run.read_light(PY_MODULE_INDEX)
         old = dict(zip(*(before_index.column(name).to_pylist() for name in ("file_id", "path")), strict=True))
         came = touched & self.files.keys() - old.keys()
+        before, after = self._imports(old)
         return Change(
-            before=_imports(self.run.read_previous_light(PY_IMPORTS_RESOLVED), old),
-            after=_imports(self.run.read_light(PY_IMPORTS_RESOLVED), self.files),
+            before=before,
+            after=after,
             changed=frozenset(self.files[file_id] for file_id in touched & self.files.keys() & old.keys()),
             added=frozenset(self.files[file_id] for file_id in came),
             deleted=frozenset(old[file_id] for file_id in old.keys() - self.files.keys()),
@@ -230,6 +232,15 @@ class _Indexing:
             search_roots=tuple(module_roots.source_roots(self.by_path)),
             outside=outside_packages(self._opening[1].site_packages),
         )
+
+    def _imports(self, old: Mapping[str, str]) -> tuple[dict[str, Imports], dict[str, Imports]]:
+        """Each file's imports in the ledger's state, and now: those without differing rows are read once."""
+        rows = self.run.read_light(PY_IMPORTS_RESOLVED, columns=IMPORT_COLUMNS)
+        after = _imports(rows, self.files.keys(), self.files)
+        differing = self.run.written[PY_IMPORTS_RESOLVED.name].owners | (old.keys() ^ self.files.keys())
+        rows = self.run.read_previous_light(PY_IMPORTS_RESOLVED, differing & old.keys(), IMPORT_COLUMNS)
+        same = {old[file_id]: after[old[file_id]] for file_id in old.keys() - differing}
+        return {**same, **_imports(rows, differing & old.keys(), old)}, after
 
 
 class _StoredInterfaces(Mapping[str, Sequence[InterfaceEntry]]):
@@ -264,23 +275,17 @@ class _StoredInterfaces(Mapping[str, Sequence[InterfaceEntry]]):
         return len(self._ids)
 
 
-def _imports(resolved: pa.Table, paths: Mapping[str, str]) -> dict[str, Imports]:
-    """Each file's imports as the waves want them; a file without any has an entry too."""
-    targets: dict[str, set[str]] = {path: set() for path in paths.values()}
-    stars: dict[str, set[str]] = {path: set() for path in paths.values()}
-    looked_up: dict[str, set[str]] = {path: set() for path in paths.values()}
-    outside: dict[str, set[str]] = {path: set() for path in paths.values()}
-    read = ("file_id", "target_file_id", "target_kind", "is_star", "looked_up", "module")
-    for row in zip(*(resolved.column(name).to_pylist() for name in read), strict=True):
+def _imports(resolved: pa.Table, files: Collection[str], paths: Mapping[str, str]) -> dict[str, Imports]:
+    """These files' imports by path, as the waves want them; a file without any has an entry too."""
+    targets, stars, looked_up, outside = (defaultdict[str, set[str]](set) for _ in range(4))
+    for row in zip(*(resolved.column(name).to_pylist() for name in IMPORT_COLUMNS), strict=True):
         file_id, target, target_kind, is_star, asked, module = row
-        path = paths[file_id]
-        looked_up[path].update(asked)
+        looked_up[file_id].update(asked)
         if target is None and module is not None:
-            outside[path].add(module.split(".")[0])
+            outside[file_id].add(module.split(".")[0])
         if target is not None:
-            targets[path].add(paths[target])
+            targets[file_id].add(paths[target])
             if is_star and target_kind == "module":
-                stars[path].add(paths[target])
-    return {
-        path: Imports(*(frozenset(of[path]) for of in (targets, stars, looked_up, outside))) for path in paths.values()
-    }
+                stars[file_id].add(paths[target])
+    found = (targets, stars, looked_up, outside)
+    return {paths[each]: Imports(*(frozenset(of.get(each, ())) for of in found)) for each in files}

@@ -8,7 +8,7 @@ from typing import Any
 
 from codeanatomy_assets import catalog
 from codeanatomy_assets.contracts.impact import IMPACTED_FILES
-from codeanatomy_assets.contracts.repository import FILE_CHANGES, REPO_SNAPSHOT
+from codeanatomy_assets.contracts.repository import FILE_CHANGES
 from codeanatomy_assets.orchestration.fingerprints import BUILT_STAGES
 from codeanatomy_assets.orchestration.plain_text import short
 from codeanatomy_assets.orchestration.plan import open_ledger
@@ -28,7 +28,7 @@ def summarise(run: WritingRun) -> dict[str, Any]:
     reasons = {
         (row["file_id"], row["reason_kind"]) for row in run.read_light(IMPACTED_FILES, (run.commit,)).to_pylist()
     }
-    python = [row for row in run.read_light(REPO_SNAPSHOT).to_pylist() if row["is_python"]]
+    python = [row for row in run.tracked.values() if row["is_python"]]
     return {
         "mode": run.mode,
         "files": len(python),

@@ -104,6 +104,7 @@ class WritingRun:
     impacted: frozenset[str] | None = None
     plans: dict[str, dict[str, Any]] = field(default_factory=dict)
     _counted: dict[tuple[TableRef, str], int] = field(default_factory=dict)
+    _tracked: dict[TableRef, dict[str, dict[str, Any]]] = field(default_factory=dict)
 
     @property
     def commit(self) -> str:
@@ -154,21 +155,30 @@ class WritingRun:
         """A dataset as the ledger has it, before this run."""
         return delta_reads.read(self.spark, self.previous, table)
 
-    def read_previous_light(self, table: Table, owners: Iterable[str] | None = None) -> pa.Table:
-        return delta_reads.read_light(self.previous, table, owners, self.store.options)
+    def read_previous_light(
+        self, table: Table, owners: Iterable[str] | None = None, columns: Sequence[str] | None = None
+    ) -> pa.Table:
+        return delta_reads.read_light(self.previous, table, owners, self.store.options, columns=columns)
 
     def previous_owners_listing(self, table: Table, column: str, values: Iterable[str]) -> frozenset[str]:
         """Those whose list in this column held one of these values, before this run."""
         return value_lookups.owners_listing(self.previous, table, column, values, self.store.options)
 
+    @property
+    def tracked(self) -> Mapping[str, dict[str, Any]]:
+        """`repo_snapshot` as this run has it now, by file_id: each version is read once."""
+        ref = self.state.ref(REPO_SNAPSHOT)
+        if ref not in self._tracked:
+            self._tracked = {ref: {row["file_id"]: row for row in self.read_light(REPO_SNAPSHOT).to_pylist()}}
+        return self._tracked[ref]
+
     def readable_files(self) -> dict[str, str]:
         """file_id → path of the Python files whose text is analysed."""
-        rows = self.read_light(REPO_SNAPSHOT).to_pylist()
-        return {row["file_id"]: row["path"] for row in rows if is_readable(row)}
+        return {file_id: row["path"] for file_id, row in self.tracked.items() if is_readable(row)}
 
     def python_files(self) -> set[str]:
         """The files that have a partition key: Python by name, whether or not they can be read."""
-        return {row["file_id"] for row in self.read_light(REPO_SNAPSHOT).to_pylist() if row["is_python"]}
+        return {file_id for file_id, row in self.tracked.items() if row["is_python"]}
 
     def found_roots(self, fingerprint: str) -> None:
         """Note where module names start; when that moved, names may have all over the repository."""
@@ -255,8 +265,12 @@ class WritingRun:
 
     def sources(self, files: frozenset[str] | None) -> StagedFiles:
         """Bytes of the readable Python files among these, as rows (file_id, path, content)."""
-        rows = [row for row in self.read_light(REPO_SNAPSHOT, files).to_pylist() if is_readable(row)]
-        return self.staged(staging.SOURCES, self.contents(rows))
+        return self.staged(staging.SOURCES, self.contents(self.readable_rows(files)))
+
+    def readable_rows(self, files: frozenset[str] | None = None) -> list[dict[str, Any]]:
+        """Rows of the snapshot, of these files or of all, whose text is analysed."""
+        chosen = self.tracked.keys() if files is None else sorted(files & self.tracked.keys())
+        return [row for row in map(self.tracked.__getitem__, chosen) if is_readable(row)]
 
     def staged(self, schema: pa.Schema, rows: Iterable[staging.Staged]) -> StagedFiles:
         """Rows that Python made, as a DataFrame that executors can read wherever they are."""
@@ -291,10 +305,8 @@ class WritingRun:
 
     def checked_out(self) -> dict[str, str]:
         """path → blob id of what the private checkout holds once it is at the commit."""
-        rows = self.read_light(REPO_SNAPSHOT).to_pylist()
-        return {
-            row["path"]: row["blob_id"] for row in rows if is_readable(row) and not row["path"].startswith(NOT_UTF8)
-        }
+        rows = self.readable_rows()
+        return {row["path"]: row["blob_id"] for row in rows if not row["path"].startswith(NOT_UTF8)}
 
     def count(self, table: Table) -> int:
         """Rows of a dataset now: those that the ledger tells of a table that this run left alone are not counted."""

@@ -155,8 +155,14 @@ class ModuleLookup:
 
 def changed_answers(before: pa.Table, after: pa.Table) -> frozenset[str]:
     """What two module indexes of one repository, with the same roots, answer differently."""
+    if _in_order(before).equals(_in_order(after)):
+        return frozenset()
     old, new = ModuleLookup(before).answers(), ModuleLookup(after).answers()
     return frozenset(key for key in old.keys() | new.keys() if old.get(key) != new.get(key))
+
+
+def _in_order(modules: pa.Table) -> pa.Table:
+    return modules.sort_by("module_id").combine_chunks()
 
 
 @dataclass

@@ -12,8 +12,11 @@ from typing import Any
 import pytest
 
 from codeanatomy_assets import catalog
+from codeanatomy_assets.contracts.names import PY_IMPORTS_RESOLVED
 from codeanatomy_assets.errors import CodeAnatomyError
 from codeanatomy_assets.extraction.scip_index import IndexedFile, ScipIndexer
+from codeanatomy_assets.extraction.scip_waves import Imports
+from codeanatomy_assets.orchestration import indexing
 from codeanatomy_assets.orchestration.writing_run import WritingRun
 from codeanatomy_assets.storage.state_folder import StateFolder
 from codeanatomy_assets_tests.states import BuiltState
@@ -70,6 +73,27 @@ def test_a_comment_changes_its_own_file_alone(app: BuiltState) -> None:
     edit: dict[str, str | None] = {"app/base.py": "# why\n" + PACKAGE["app/base.py"]}
     assert changed_meaning(app, edit) == {"app/base.py"}
     assert app.last().summary["indexed"]["reasons"] == {"changed": 1}
+
+
+def test_imports_of_both_states_are_those_that_reading_both_whole_gives(
+    app: BuiltState, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = indexing._Indexing._imports
+    compared: list[tuple[bool, bool, bool]] = []
+
+    def compare(self: indexing._Indexing, old: dict[str, str]) -> tuple[dict[str, Imports], dict[str, Imports]]:
+        before, after = found(self, old)
+        was = indexing._imports(self.run.read_previous_light(PY_IMPORTS_RESOLVED), old, old)
+        now = indexing._imports(self.run.read_light(PY_IMPORTS_RESOLVED), self.files, self.files)
+        compared.append((before == was, after == now, before == after))
+        return before, after
+
+    monkeypatch.setattr(indexing._Indexing, "_imports", compare)
+    added = {"app/new.py": "from app import *\n", "app/lone.py": "", "app/apart.py": "import app.base, app.helpers\n"}
+    changed_meaning(app, {**added, "app/helpers.py": None})
+    changed_meaning(app, {"app/helpers.py": PACKAGE["app/helpers.py"], "app/new.py": None, "app/star.py": "import app"})
+    changed_meaning(app, {"app/base.py": PACKAGE["app/base.py"] + "print(1)\n"})
+    assert compared == [(True, True, False)] * 2 + [(True, True, True)]
 
 
 def test_an_added_override_changes_the_unchanged_callers_meaning(app: BuiltState, tmp_path: Path) -> None:

@@ -150,6 +150,14 @@ def cst_imports(spark: SparkSession, tree: Mapping[str, str]) -> DataFrame:
     return spark.createDataFrame(pa.Table.from_pylist(rows, schema=IMPORTS.arrow_schema())).repartition(2)
 
 
+def test_indexes_with_the_same_rows_in_another_order_answer_alike() -> None:
+    index = index_of(frozenset({"app/__init__.py", "app/urls.py", "tools.py"}))
+    turned = index.take(list(reversed(range(index.num_rows))))
+    assert not turned.equals(index)
+    assert changed_answers(index, turned) == frozenset()
+    assert changed_answers(index, index.slice(1)) != frozenset()
+
+
 def test_spark_gives_the_rows_of_the_rules_in_the_contracts_schema(spark: SparkSession) -> None:
     tree = random_tree(random.Random(SEED))
     resolved = imports_resolved(cst_imports(spark, tree), index_of(tree))

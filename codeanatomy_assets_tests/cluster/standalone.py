@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
-import socket
 import subprocess
 import sys
 import time
@@ -28,6 +28,7 @@ for word; do
 done
 exec {java} "$@"
 """
+MASTER_AT = r"Starting Spark master at (spark://\S+)\n"
 WORKERS = 2
 REGISTRATION_SECONDS = 120
 PAUSE = 0.2
@@ -61,18 +62,19 @@ class Cluster:
 
 @contextmanager
 def standalone_cluster(folder: Path) -> Iterator[Cluster]:
-    port = _free_port()
     _install_java(folder)
-    processes = [_start(folder / "master.log", folder, "master.Master", "--port", str(port), "--webui-port", "0")]
-    cluster = Cluster(f"spark://{HOST}:{port}", [], folder)
+    log = folder / "master.log"
+    processes = [_start(log, folder, "master.Master", "--port", "0", "--webui-port", "0")]
     try:
+        # A port chosen beforehand could be taken by a worker while the master starts: it says which one it got.
+        cluster = Cluster(_wait_for(log, MASTER_AT)[0], [], folder)
         for number in range(WORKERS):
             work = folder / f"worker-{number}"
             options = ["--cores", "1", "--memory", "1500m", "--webui-port", "0", "--work-dir", str(work)]
             worker = _start(folder / f"worker-{number}.log", folder, "worker.Worker", *options, cluster.url)
             processes.append(worker)
             cluster.workers.append(worker)
-        _wait_for(folder / "master.log", "Registering worker", WORKERS)
+        _wait_for(log, "Registering worker", WORKERS)
         yield cluster
     finally:
         for process in processes:
@@ -93,7 +95,8 @@ def _start(log: Path, folder: Path, name: str, *arguments: str) -> subprocess.Po
         # Without it a worker looks for the folders of a source build.
         "SPARK_SCALA_VERSION": "2.13",
     }
-    command = [str(java), "-Xmx512m", "-cp", class_path, *opened, f"org.apache.spark.deploy.{name}", "--host", HOST]
+    options = ["-Xmx512m", "-Dspark.master.rest.enabled=false", "-cp", class_path, *opened]
+    command = [str(java), *options, f"org.apache.spark.deploy.{name}", "--host", HOST]
     with log.open("wb") as written:
         return subprocess.Popen([*command, *arguments], stdout=written, stderr=written, cwd=folder, env=environment)
 
@@ -105,12 +108,14 @@ def _install_java(folder: Path) -> None:
     script.chmod(0o755)
 
 
-def _wait_for(log: Path, said: str, times: int) -> None:
+def _wait_for(log: Path, said: str, times: int = 1) -> list[str]:
+    """What the log has for the pattern, once it says it so many times."""
     deadline = time.monotonic() + REGISTRATION_SECONDS
-    while log.read_text(errors="replace").count(said) < times:
+    while len(found := re.findall(said, log.read_text(errors="replace"))) < times:
         if time.monotonic() > deadline:
             raise TimeoutError(f"the cluster did not come up: {log.read_text(errors='replace')[-2000:]}")
         time.sleep(PAUSE)
+    return found
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
@@ -119,9 +124,3 @@ def _end(process: subprocess.Popen[bytes]) -> None:
             child.kill()
         process.kill()
     process.wait()
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind((HOST, 0))
-        return int(probe.getsockname()[1])
